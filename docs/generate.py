@@ -119,7 +119,7 @@ def _card() -> Iterator[str]:
         yield f"| `{name}` | {documented.get(name, '')} | {_default(field)} |"
     yield ""
     for name, section in sections:
-        yield f"### `[{name}]`\n\n{(section.__doc__ or '').split(': ', 1)[-1]}\n"
+        yield f"### `[{name}]`\n\n{inspect.cleandoc(section.__doc__ or '').split(': ', 1)[-1]}\n"
         yield "| key | meaning | default |\n|---|---|---|"
         documented = _field_docs(section)
         for key, field in section.model_fields.items():

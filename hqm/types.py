@@ -393,7 +393,11 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A confidence interval that says what it generalises over and how it was made."""
+    """A confidence interval that says what it generalises over and how it was made.
+
+    An infinite `high` is one-sided: the value is at least `low`, and nothing is said of how much
+    higher it may be. JSON has null in its place.
+    """
 
     low: float
     high: float
@@ -403,6 +407,11 @@ class Interval:
     """
     method: str
     level: float = 0.95
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether it is a lower end alone."""
+        return self.high == math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -448,7 +457,8 @@ class Estimate:
         intervals = []
         for inference, (low, high) in data["intervals"].items():
             method, _, level = data["methods"][inference].rpartition(", ")
-            low, high = (math.nan if end is None else end for end in (low, high))
+            low = math.nan if low is None else low
+            high = math.inf if high is None else high
             intervals.append(Interval(low, high, inference, method, float(level)))
         return cls(**rest, intervals=tuple(intervals), flags=tuple(data["flags"]))
 

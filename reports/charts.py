@@ -29,6 +29,7 @@ from hqm.reports.tables import (
     by_oracle,
     cell,
     find,
+    interval,
     known,
     number,
     rows,
@@ -155,7 +156,13 @@ def agreement(audit: BenchmarkAudit, metric: str) -> str:
         for e in shown
         for v in (
             e.value or 0.0,
-            *(x for i in e.intervals if i.inference in kinds for x in (i.low, i.high)),
+            *(
+                x
+                for i in e.intervals
+                if i.inference in kinds
+                for x in (i.low, i.high)
+                if x < math.inf
+            ),
         )
     ]
     drawn = named_rows([_named(e) for e in shown], ends_within([*values, 1.0], -0.25), width=520)
@@ -170,12 +177,11 @@ def agreement(audit: BenchmarkAudit, metric: str) -> str:
         ):
             span = e.interval(kind)
             if span is not None:
-                low, high = max(span.low, drawn.x.low), min(span.high, drawn.x.high)
+                end = (e.value or 0.0) if span.one_sided else span.high
+                low, high = max(span.low, drawn.x.low), min(end, drawn.x.high)
                 sheet.line([(drawn.x(low), drawn.y(i)), (drawn.x(high), drawn.y(i))], colour, width)
-                words += (
-                    f" [{number(span.low)}, {number(span.high)}] for"
-                    f" {'these respondents' if kind == 'fixed_models' else 'others'}"
-                )
+                who = "these respondents" if kind == "fixed_models" else "others"
+                words += f" {interval(span)} for {who}"
         sheet.dot(drawn.x(max(e.value or 0.0, drawn.x.low)), drawn.y(i), ACCENT, 4, words)
         said.append(words)
     return sheet.finish(f"Agreement of the administrations in {metric}", f"{'; '.join(said)}.")

@@ -43,6 +43,7 @@ TOLD = frozenset(
         "type-without-items",
         "type-not-measurable",
         "duplicate-question",
+        "no-licence",
     )
 )
 """Findings that have a sentence of their own, or are limits of a study."""
@@ -61,6 +62,7 @@ def benchmark_defects(audit: BenchmarkAudit) -> Iterator[tuple[str, Sentence]]:
         ("words", _words(audit)),
         ("position", _position(audit)),
         ("pictures", _pictures(audit)),
+        ("licence", _licence(audit)),
         ("empty types", _empty_types(audit)),
         ("balance", _balance(audit)),
         ("negative", _negative(audit)),
@@ -171,7 +173,7 @@ def _contradictions(audit: BenchmarkAudit) -> Iterator[Sentence]:
         first = groups[0]
         yield say(
             "In {n}, the same question about the same picture has different right answers, for"
-            " example in items {names}{keys}. Correct one of them.",
+            " example in items {names}{keys}{answers}. Correct one of them.",
             n=counted(len(groups), "place"),
             names=listed(list(first.items)),
             keys=(
@@ -179,6 +181,7 @@ def _contradictions(audit: BenchmarkAudit) -> Iterator[Sentence]:
                 if first.keys and all(first.keys)
                 else ""
             ),
+            answers=f": {first.answers}" if first.answers else "",
         )
 
 
@@ -318,6 +321,16 @@ def _pictures(audit: BenchmarkAudit) -> Iterator[Sentence]:
             parts=capital(listed(parts)),
             names=_named(names),
         )
+
+
+def _licence(audit: BenchmarkAudit) -> Iterator[Sentence]:
+    for finding in audit.findings:
+        if finding["name"] == "no-licence":
+            yield say(
+                "{what}. {remedy}",
+                what=capital(str(finding["sentence"])),
+                remedy=str(finding.get("remedy") or "Name one."),
+            )
 
 
 def _empty_types(audit: BenchmarkAudit) -> Iterator[Sentence]:

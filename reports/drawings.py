@@ -460,7 +460,8 @@ def decision_curve(estimate: Estimate | None) -> str:
     span = estimate.interval("model_population") or estimate.interval("fixed_models")
     bars = []
     if items is not None and estimate.value is not None and span is not None:
-        bars = [(items, estimate.value, span.low, span.high)]
+        high = estimate.value if span.one_sided else span.high
+        bars = [(items, estimate.value, span.low, high)]
     named = {names.get(name, name): points for name, points in lines.items()}
     return curves(named, "items", "reliability", goal=0.9, bars=bars)
 

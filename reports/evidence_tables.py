@@ -537,7 +537,9 @@ def blind(audit: BenchmarkAudit) -> list[Table]:
         rows = [
             (
                 Text(str(c.get("cue"))),
-                *(_figure(c, k) for k in ("accuracy", "baseline", "gain", "q")),
+                Text(str(c.get("where") or "all items")),
+                *(_figure(c, k) for k in ("accuracy", "baseline", "gain")),
+                Text(p_value(known(c.get("p")))),
                 Text("leaks" if c.get("leak") else "no"),
             )
             for c in cues.detail.get("cues", ())
@@ -555,9 +557,9 @@ def blind(audit: BenchmarkAudit) -> list[Table]:
         tables.append(
             Table(
                 "Leakage: cues that predict the label",
-                ("Cue", "Accuracy", "Baseline", "Gain", "q", "Leak"),
+                ("Cue", "Clearest in", "Accuracy", "Baseline", "Gain", "p (all tests)", "Leak"),
                 tuple(rows),
-                (1, 2, 3, 4),
+                (2, 3, 4, 5),
                 notes=tuple(filter(None, (phrases, "; ".join(constant)))),
                 signature=cues.signature,
             )
@@ -683,6 +685,8 @@ def _interval_spans(estimate: Estimate) -> Text:
 
 def _ends(estimate: Estimate, span: Interval) -> str:
     """An interval; an end that bounds nothing is said to be none."""
+    if span.one_sided:
+        return f"at least {number(span.low, places(estimate))}"
     low, high = (
         None if no_end(estimate, end) else number(end, places(estimate))
         for end in (span.low, span.high)

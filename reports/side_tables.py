@@ -513,6 +513,8 @@ def study_curve(audit: BenchmarkAudit, metric: str) -> str:
     if parts.status != "ok" or len(mixes) < 2:
         return ""
     lines = {name: _line(parts, *mix) for name, mix in mixes.items()}
+    if not any(y > 0 for points in lines.values() for _, y in points):
+        return ""
     audited = next(reversed(mixes.values()))
     here = _line(parts, *audited, pictures=np.array([float(parts.pictures)]))[0]
     return curves(

@@ -81,7 +81,8 @@ class Scale:
         low, high, at = self.low, self.high, value
         if self.log:
             low, high, at = math.log(low), math.log(high), math.log(max(value, 1e-300))
-        return self.start + (at - low) / (high - low) * (self.end - self.start)
+        # where all that is drawn has one value, the axis is one place
+        return self.start + (at - low) / ((high - low) or 1.0) * (self.end - self.start)
 
     @property
     def room(self) -> float:
@@ -107,7 +108,7 @@ def ticks(low: float, high: float, most: int = 6) -> tuple[list[float], int]:
     >>> [number(place, 1) for place in ticks(-0.03, 0.31, 4)[0]], ticks(0.0, 1000.0, 3)
     (['0.0', '0.1', '0.2', '0.3'], ([0.0, 500.0, 1000.0], 0))
     """
-    span = high - low
+    span = (high - low) or 1.0
     power = 10.0 ** math.floor(math.log10(span / most))
     step = next(s * power for s in (1, 2, 2.5, 5, 10, 20) if span / (s * power) <= most)
     first = math.ceil(low / step - 1e-9)

@@ -428,18 +428,24 @@ def threshold(value: float) -> str:
 
 
 def interval(span: Interval | None, digits: int = 3) -> str:
-    """An interval in brackets.
+    """An interval in brackets, or its lower end where it is one-sided.
 
-    >>> interval(Interval(0.9, 0.98, "model_population", "Fisher z"))
+    >>> interval(Interval(0.9, 0.98, "fixed_models", ""))
     '[0.900, 0.980]'
+    >>> interval(Interval(0.9, math.inf, "model_population", ""))
+    'at least 0.900'
     """
     return "" if span is None else bracketed(span.low, span.high, digits)
 
 
 def bracketed(low: float | None, high: float | None, digits: int = 3) -> str:
-    """Two ends in brackets; nothing where one of them is missing."""
-    if low is None or high is None:
+    """Two ends in brackets, or the lower one where the upper one is open; nothing without a lower
+    end.
+    """
+    if low is None:
         return ""
+    if high is None or high == math.inf:
+        return f"at least {number(low, digits)}"
     return f"[{number(low, digits)}, {number(high, digits)}]"
 
 

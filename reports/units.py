@@ -43,7 +43,7 @@ def no_use(estimate: Estimate) -> str:
     """Why a number is withheld because nobody could act on it; empty where it is shown."""
     if estimate.value is None or not estimate.indicator.endswith(".length_elasticity"):
         return ""
-    widths = [span.high - span.low for span in estimate.intervals]
+    widths = [span.high - span.low for span in estimate.intervals if not span.one_sided]
     if max(widths, default=0.0) > _STEEP or abs(estimate.value) > _STEEP:
         return "the answers differ too little in length to say how the score follows it"
     return ""

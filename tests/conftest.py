@@ -12,6 +12,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,6 +120,10 @@ settings.register_profile(
     print_blob=True,
 )
 settings.load_profile("nightly" if NIGHTLY else "hqm")
+
+NO_TORCH = "torch is not installed: pip install 'hqm-audit[local]'"
+"""Why a test of models that run in this process is skipped."""
+needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason=NO_TORCH)
 
 NO_DATA = "HQM_DATA is not set"
 """Why a test of released data is skipped."""

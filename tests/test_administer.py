@@ -17,7 +17,7 @@ import pytest
 import hqm
 from hqm import Administration, Asks, Request, RespondentError, Response, Store
 from hqm.administration.costs import forecast
-from tests.conftest import NIGHTLY, Run, recorded
+from tests.conftest import NIGHTLY, Run, needs_torch, recorded
 from tests.quick_respondent import environment_with_quick
 
 HQM = [sys.executable, "-m", "hqm.cli"]
@@ -371,6 +371,7 @@ def test_a_record_like_another_keeps_its_own_reason_and_detail(tmp_path: Path, d
     assert list(recording.answers) == ["q0", "q1", "q2", "q3", "q4"]
 
 
+@needs_torch
 def test_a_command_leaves_torch_to_its_worker(tmp_path: Path, run: Run) -> None:
     """Four questions: this process never imports torch, and the answers are those of one that
     does.

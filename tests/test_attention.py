@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from hqm import make_respondent
+from tests.conftest import needs_torch
 from tests.test_families import answers, asked, made, pictures, texts
 
 __all__ = ["made", "pictures"]
+pytestmark = needs_torch
 
 
 @pytest.mark.parametrize(

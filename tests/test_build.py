@@ -32,7 +32,7 @@ from hqm.builders.recipe import SHIPPED, recipe_named, recipe_names
 from hqm.builders.source import Source, open_annotations
 from hqm.cli import program
 from hqm.errors import DataError, UsageError
-from tests.conftest import ROOT, Run
+from tests.conftest import ROOT, Run, needs_torch
 from tests.messages import pattern_of, tells, text_of
 
 ITEMS = 40
@@ -68,6 +68,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 # --- from annotations to the gate ---
 
 
+@needs_torch
 @pytest.mark.parametrize("recipe", SHIPPED)
 def test_a_build_goes_through_check_audit_and_gate(
     recipe: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import hqm
-from tests.conftest import Run
+from tests.conftest import NO_TORCH, Run, needs_torch
 from tests.messages import tells, text_of
 
 
@@ -76,6 +76,7 @@ def test_forms_shows_rules_and_writes_a_file(run: Run, dogs: Path, tmp_path: Pat
     assert len((tmp_path / "form.jsonl").read_text().splitlines()) == 12
 
 
+@needs_torch
 def test_plan_says_what_would_be_asked_and_asks_nothing(
     run: Run, dogs: Path, sheets: Path, tmp_path: Path
 ) -> None:
@@ -157,6 +158,7 @@ def test_run_then_export_then_import(run: Run, dogs: Path, sheets: Path, tmp_pat
     assert "0 new answers" in run("import", tmp_path / "e.jsonl", "--store", other)[1]
 
 
+@needs_torch
 def test_a_reviewed_form_takes_the_parallel_ones_place(
     run: Run, dogs: Path, tmp_path: Path
 ) -> None:
@@ -308,12 +310,15 @@ FAILURES = [
 def test_what_was_not_done_ends_with_a_status_and_one_sentence(
     run: Run, dogs: Path, arguments: list[str], status: int, sentence: str
 ) -> None:
+    if "hf/" in " ".join(arguments):
+        pytest.importorskip("torch", reason=NO_TORCH)
     got, out, err = run(*[dogs if a == "DOGS" else a for a in arguments])
     assert got == status
     assert sentence in err
     assert "Traceback" not in out + err
 
 
+@needs_torch
 def test_errors_in_answers_end_with_a_status(run: Run, dogs: Path, tmp_path: Path) -> None:
     """The pictures are missing: the report is written, the status says that not all was done."""
     status, _, err = run(

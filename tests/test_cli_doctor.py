@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hqm.version import __version__
-from tests.conftest import ROOT, Run
+from tests.conftest import ROOT, Run, needs_torch
 from tests.messages import tells, text_of
 from tests.servers import PlannedServer, completion, free_port
 
@@ -25,6 +25,7 @@ def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@needs_torch
 def test_it_says_what_is_installed(run: Run, clean: Path) -> None:
     status, out, _ = run("doctor", "--json")
     seen = json.loads(out)

@@ -14,7 +14,7 @@ from hqm.auditing.policy import Policy
 from hqm.benchmark.card import Card
 from hqm.errors import meant
 from hqm.version import __version__
-from tests.conftest import ROOT, Run, write_benchmark
+from tests.conftest import NO_TORCH, ROOT, Run, write_benchmark
 from tests.messages import tells, text_of
 
 ASKED = ["audit", "--no-report", "DOGS", "-r", "hf/shapes:steady"]
@@ -116,6 +116,8 @@ def test_the_nearest_name_is_offered(
     def place(text: str) -> str:
         return text.replace("DOGS", places["DOGS"]).replace("FOLDER", places["FOLDER"])
 
+    if "hf/" in " ".join(arguments):
+        pytest.importorskip("torch", reason=NO_TORCH)
     status, out, err = run(*map(place, arguments))
     assert status in (1, 2)
     assert place(sentence) in err

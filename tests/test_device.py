@@ -13,18 +13,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from transformers import DynamicCache
-from transformers.cache_utils import DynamicLayer
 
 from hqm import Request, RespondentError, Response, Sampling, make_respondent
 from hqm.administration.engines import local
 from hqm.respondents import hf_loading
+from tests.conftest import NO_TORCH
+from tests.messages import pattern_of, text_of
+
+pytest.importorskip("transformers", reason=NO_TORCH)
+from transformers import DynamicCache
+from transformers.cache_utils import DynamicLayer
+
 from hqm.respondents.decoding import is_out_of_memory
 from hqm.respondents.hf_inputs import making
 from hqm.respondents.hf_loading import load
 from hqm.respondents.token_sampling import Chooser
 from hqm.respondents.vision_cache import positions
-from tests.messages import pattern_of, text_of
 from tests.perf import large_models, respondents
 from tests.perf.ways import respondent_of
 from tests.synchronising import Watch
@@ -531,7 +535,7 @@ def test_a_gpu_that_is_asked_for_and_not_there_is_one_sentence(tmp_path: Path) -
         RespondentError, match=pattern_of("device.not-reached", device="cuda:1")
     ) as caught:
         next(respondent.answer([Request("?", None, Sampling(), 0)]))
-    assert "--device cpu" in str(caught.value)
+    assert "device=cpu" in str(caught.value)
 
 
 # --- what is different on a GPU, as far as it runs without one ---

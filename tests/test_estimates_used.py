@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hqm.auditing.evidence import told_from_names
 from hqm.indicators import compare, compare_runs, describe
+from hqm.respondents.kinds import told_from_names
 from hqm.types import Cell, Estimate, Form
 from tests.test_flags import ACCURACY, GOOD, PROTOCOL, answers, items, matrix, stable
 
@@ -75,7 +75,9 @@ def test_relatives_stand_beside_every_interval_over_respondents(from_names: bool
         wide, narrow = estimate.interval("model_population"), free.interval("model_population")
         assert wide is not None
         assert narrow is not None
-        assert wide.high - wide.low > narrow.high - narrow.low, name
+        assert wide.one_sided == (name not in ("mean_shift", "limits_of_agreement"))
+        reach = wide.high - wide.low > narrow.high - narrow.low
+        assert wide.low < narrow.low if wide.one_sided else reach, name
         assert "families" not in free.detail
 
 
@@ -107,16 +109,18 @@ def test_pearson_of_reruns_has_no_interval_for_these() -> None:
     assert forms([])["parallel_forms.pearson"].interval("fixed_models") is not None
 
 
-def test_scores_at_the_ceiling_say_nothing_of_the_spread_of_others() -> None:
+def test_scores_at_the_ceiling_say_the_least_of_others() -> None:
     rates = 1 - np.geomspace(0.002, 0.2, 24)
     right = answers(rates, len(ITEMS), np.random.default_rng(5))
     other = answers(rates, len(ITEMS), np.random.default_rng(6))
     pair = matrix(right, of=ITEMS), matrix(other, Cell(form="parallel"), of=ITEMS)
     estimates = {e.indicator: e for e in compare("form", *pair, ACCURACY, PROTOCOL)}
     icc, shift = estimates["parallel_forms.icc_a1"], estimates["parallel_forms.mean_shift"]
-    assert icc.interval("model_population") is None
-    assert "crowd at 1" in icc.detail["no_interval_for_others"]
-    assert icc.interval("fixed_models") is not None
+    least, these = icc.interval("model_population"), icc.interval("fixed_models")
+    assert least is not None
+    assert these is not None
+    assert least.one_sided
+    assert least.low < these.low
     assert shift.interval("model_population") is not None
 
 

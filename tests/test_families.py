@@ -18,10 +18,11 @@ import pytest
 from hqm import Request, RespondentError, Response, Sampling, make_respondent
 from hqm.respondents.hf_families import FAMILIES, family_of
 from hqm.text import storable
-from tests.conftest import NIGHTLY, nightly
+from tests.conftest import NIGHTLY, needs_torch, nightly
 from tests.messages import pattern_of, tells, text_of
 from tests.tiny_models import DECODERS, MODELS, build
 
+pytestmark = needs_torch
 SHARED = {
     "llava": "prefix",
     "llava_next": "prefix",
@@ -803,12 +804,12 @@ def test_who_is_told_to_finish_answers_what_it_has_begun(
 def test_answers_of_many_lengths_join_and_leave(
     name: str, made: Callable[[str], Path], pictures: list[Path], tmp_path: Path
 ) -> None:
-    """Twelve pictures of many shapes, answers of 1 to 40 tokens, seven at a time: as one at a time
-    by plain generate.
+    """Pictures of many shapes, answers of 1 to 40 tokens, seven at a time: as one at a time by
+    plain generate.
     """
     from PIL import Image
 
-    shapes = [(40 + 9 * n, 90 - 5 * n) for n in range(12)]
+    shapes = [(40 + 9 * n, 90 - 5 * n) for n in range(0, 12, 1 if NIGHTLY else 3)]
     paths = []
     for n, size in enumerate(shapes):
         Image.open(pictures[n % 3]).resize(size).save(tmp_path / f"{n:02}.png")
@@ -826,7 +827,9 @@ def test_answers_of_many_lengths_join_and_leave(
     assert (few._engine.packs, few._engine.sharing) == (True, "prefix"), few.how
     assert got == texts(answers(alone, requests))
     states = [state for _, state in got.values()]
-    assert 10 < states.count("ok") < len(states) - 3, "some answers end, others are cut"
+    assert len(states) / 7 < states.count("ok") < len(states) - 3, (
+        "some answers end, others are cut"
+    )
 
 
 def test_a_mark_in_a_question_is_an_error_of_that_question(

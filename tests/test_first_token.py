@@ -19,6 +19,7 @@ import hqm
 from hqm import Request, Sampling, make_respondent
 from hqm.cli import program
 from hqm.respondents.server_replies import Listed, read_reply
+from tests.conftest import needs_torch
 from tests.messages import tells
 from tests.servers import JSON, PlannedServer, failure, question
 
@@ -115,6 +116,7 @@ def as_vllm_does(tokenizer: Any, scores: Any, listed: int) -> dict[str, Any]:
     return completion_of_vllm("Yes", list(zip(texts, values.tolist(), strict=True)))
 
 
+@needs_torch
 @pytest.mark.parametrize("name", sorted(WORDS))
 def test_probabilities_from_a_server_are_those_of_the_local_model(
     name: str, logits: tuple[Any, Mapping[str, Any]]
@@ -166,6 +168,7 @@ def test_probabilities_from_a_server_are_those_of_the_local_model(
     assert min(open_by) < 1e-7, "and sometimes nothing, so that equality was tested"
 
 
+@needs_torch
 def test_a_reply_of_vllm_gives_the_probabilities_of_the_local_model(
     logits: tuple[Any, Mapping[str, Any]],
 ) -> None:
@@ -381,6 +384,7 @@ def test_expected_asks_once_and_says_what_it_is(tmp_path: Path) -> None:
     assert "--runs 3 asks it again" in str(refused.exception)
 
 
+@needs_torch
 def test_longer_answers_have_no_expected_reliability(tmp_path: Path) -> None:
     """Models that answer in sentences: nothing is expected of them, unless one token is all they
     are given.

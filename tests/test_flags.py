@@ -8,17 +8,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hqm.auditing.evidence import families_of
+from hqm.errors import DataError
 from hqm.indicators import Protocol, case, compare, compare_runs, describe
 from hqm.indicators.comparisons import expected
 from hqm.indicators.flags import FLAGS, length_confound, warn
 from hqm.labels.label_pooling import PooledLabels
 from hqm.labels.people_labels import FAITHFUL
 from hqm.psychometrics import expected_retest, family_dependence
+from hqm.respondents.kinds import check_families, families_of
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import YES_NO, Metric, mean_of, yes_no_tally
 from hqm.types import STATES, Cell, Estimate, Form, Item
-from tests.messages import text_of
+from tests.messages import pattern_of, text_of
 
 ACCURACY = YES_NO[0]
 PROTOCOL = Protocol("made@1", "b2:0", "official(strict)")
@@ -626,8 +627,37 @@ def test_length_confound() -> None:
     assert length_confound({"a": 1000}) == {}
 
 
-def test_families_are_named() -> None:
-    assert families_of(["hf/x/llava-1.5-7b", "hf/x/llava-1.5-13b"]) == ["llava", "llava"]
+@pytest.mark.parametrize(
+    ("names", "families"),
+    [
+        ("hf/x/llava-1.5-7b hf/x/llava-v1.6-34b recorded/LLaVA-NeXT", ["llava"] * 3),
+        ("Qwen2-VL-7B Qwen2.5-VL-72B QVQ-72B-Preview", ["qwen"] * 3),
+        ("gemini-1.5-pro paligemma-3b philosopher-2", ["google", "google", "philosopher"]),
+        ("otter-9b otter-image-9b otter2", ["otter", "otter-image", "otter"]),
+        ("ovis-base ovis-large", ["ovis", "ovis"]),
+    ],
+)
+def test_relatives_share_a_vendor_or_a_name_before_size_and_version(
+    names: str, families: list[str]
+) -> None:
+    assert families_of(names.split()) == families
+
+
+@pytest.mark.parametrize(
+    "names",
+    ["model-a model-b model-c model-d model-e model-f", "r1 r2 r3", "model_1 model_2", "7 8"],
+)
+def test_names_that_say_nothing_make_no_relatives(names: str) -> None:
+    assert families_of(names.split()) == names.split()
+
+
+def test_families_are_looked_up_by_names_as_they_look() -> None:
+    by_file = {"mod\u00e8le": "a", "x": "b"}
+    assert families_of(["mode\u0300le", "hf/some/x", "gpt-4 "], by_file) == ["a", "b", "gpt"]
+    with pytest.raises(
+        DataError, match=pattern_of("families.nobody", count=2, names="mod\u00e8le, x")
+    ):
+        check_families(by_file, ["y", "z"])
 
 
 def test_what_is_expected_is_said_to_be() -> None:

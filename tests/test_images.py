@@ -21,7 +21,7 @@ from hqm.commands.options import RunOptions, What, Who
 from hqm.commands.session import Session
 from hqm.files.images import Checksums, check_picture, open_images
 from hqm.files.parquet import ParquetImages
-from tests.conftest import claims
+from tests.conftest import claims, needs_torch
 from tests.messages import pattern_of, tells
 from tests.servers import PlannedServer
 from tests.test_administer import Counting
@@ -294,6 +294,7 @@ def test_pictures_on_the_web_are_fetched_once_and_checked(
         )
 
 
+@needs_torch
 def test_a_benchmark_with_addresses_is_planned_unfetched_and_run(
     make_benchmark: Callable[..., Path], store: Store
 ) -> None:

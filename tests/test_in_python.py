@@ -14,7 +14,7 @@ import pytest
 
 import hqm
 from hqm.commands.python_api import NOT_ASKED
-from tests.conftest import ROOT, Run
+from tests.conftest import ROOT, Run, needs_torch
 from tests.messages import pattern_of
 
 
@@ -145,6 +145,7 @@ def test_python_takes_the_options_of_the_command_by_their_names(
         assert f"\n{option}\n" in (getattr(hqm, name).__doc__ or "")
 
 
+@needs_torch
 def test_plan_and_compare_give_what_the_commands_print(
     dogs: Path, answers: Path, tmp_path: Path, run: Run
 ) -> None:

@@ -14,7 +14,7 @@ import hqm
 from hqm import RespondentError, UsageError, make_respondent
 from hqm.respondents.base import RespondentName
 from hqm.respondents.kinds import KINDS, LOCAL, kind_of
-from tests.conftest import ROOT, Run, write_benchmark
+from tests.conftest import ROOT, Run, needs_torch, write_benchmark
 from tests.messages import pattern_of, text_of
 from tests.servers import PlannedServer, completion
 
@@ -60,6 +60,7 @@ def echo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return site
 
 
+@needs_torch
 def test_every_kind_is_found_and_parses_as_its_form_says() -> None:
     assert [kind.name for kind in KINDS] == ["hf", "vllm", "openai", "recorded"]
     for kind in KINDS:

@@ -9,11 +9,15 @@ import sys
 import pytest
 
 from hqm.administration.engines.lazy_imports import _LATER
+from tests.conftest import needs_torch
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux",
-    reason="only there are workers forked from a process that imports ahead",
-)
+pytestmark = [
+    needs_torch,
+    pytest.mark.skipif(
+        sys.platform != "linux",
+        reason="only there are workers forked from a process that imports ahead",
+    ),
+]
 FORKS = """
 import json, os, sys
 import hqm.administration.engines.warm

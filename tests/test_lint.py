@@ -7,15 +7,26 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 import pytest
-from PIL import Image
+import sklearn.datasets
+from PIL import Image, ImageEnhance
 
 import hqm
+from hqm.benchmark.findings import check_form
+from hqm.files.images import as_rgb
 from hqm.lint import CODES, Checked, Selection, code_of, lint_benchmarks
 from hqm.lint.answer_leaks import check_places
-from hqm.lint.picture_checks import Look
-from hqm.lint.question_checks import bare, commonest_template
+from hqm.lint.picture_checks import Look, Pictures, change_between
+from hqm.lint.question_checks import (
+    bare,
+    check_words,
+    commonest_template,
+    with_favoured_keys,
+)
+from hqm.scoring.matrix import ScoreMatrix
+from hqm.types import ORIGINAL, Cell, Form, Item
 from tests.conftest import Run, write_benchmark
 from tests.messages import tells, text_of
 
@@ -167,7 +178,8 @@ FAULTS: dict[str, Callable[[Path], object]] = {
     "D102": twin(lambda row: {"prompt": row["prompt"].upper().replace("?", " ?")}),
     "D103": twin(lambda row: {"target": other(row["target"])}),
     "D104": twin(lambda row: {"prompt": row["prompt"].upper(), "target": other(row["target"])}),
-    "D105": lambda f: write(
+    "D105": twin(lambda row: {"prompt": "Is there any " + row["prompt"].split()[-1]}),
+    "D106": lambda f: write(
         f,
         [
             {
@@ -190,6 +202,7 @@ FAULTS: dict[str, Callable[[Path], object]] = {
             "prompt": row["prompt"] if row["target"] == "no" else f"Well then, {row['prompt']}"
         }
     ),
+    "L204": twin(lambda row: {"prompt": f"{row['prompt']} (correct answer: {row['target']})"}),
     "L301": every(
         lambda i, row: {
             "prompt": row["prompt"] if row["target"] == "no" else f"{row['prompt']} Surely?"
@@ -209,6 +222,10 @@ FAULTS: dict[str, Callable[[Path], object]] = {
     ),
     "I103": after(lambda f: copy_picture(f, lambda p: p)),
     "I104": after(lambda f: copy_picture(f, lambda p: p.resize((96, 96)))),
+    "I107": after(lambda f: Image.new("RGB", (64, 64), "gray").save(f / "images" / "007.png")),
+    "I108": after(
+        lambda f: Image.new("RGBA", (9, 9), (90, 9, 9, 9)).save(f / "images" / "007.png")
+    ),
     "I105": after(lambda f: picture(999).save(f / "images" / "more.png")),
 }
 """Code -> how its fault is planted.
@@ -444,25 +461,147 @@ def test_pairs_of_question_and_negation(tmp_path: Path) -> None:
     )
 
 
-def test_perceptual_hash_against_what_copies_and_other_pictures_do(tmp_path: Path) -> None:
-    """Copies: other size, other format, a little brighter.
+def photographs() -> list[Image.Image]:
+    """Parts of photographs that other libraries bring: six of each of three."""
+    files = [*Path(sklearn.datasets.__file__).parent.glob("images/*.jpg")]
+    files.append(Path(matplotlib.get_data_path()) / "sample_data" / "grace_hopper.jpg")
+    parts = []
+    for path in sorted(files):
+        whole = Image.open(path).convert("RGB")
+        width, height = whole.width // 3, whole.height // 2
+        for k in range(6):
+            left, top = k % 3 * width, k // 3 * height
+            parts.append(whole.crop((left, top, left + width, top + height)))
+    return parts
 
-    Others: every other random picture, and one block's colour.
-    """
-    pictures = [picture(seed, soft=True) for seed in range(30)]
-    looks = []
-    for k, original in enumerate(pictures):
-        original.save(tmp_path / f"{k}.png")
-        looks.append(Look.of(tmp_path / f"{k}.png"))
-        original.resize((200, 150)).save(tmp_path / "copy.jpg", quality=70)
-        assert looks[k].like(Look.of(tmp_path / "copy.jpg"))
-        original.point(lambda value: min(255, value + 8)).save(tmp_path / "bright.png")
-        assert looks[k].like(Look.of(tmp_path / "bright.png"))
+
+CHANGED: dict[str, Callable[[Image.Image], Image.Image]] = {
+    "brighter by 8": lambda p: p.point(lambda shade: min(255, shade + 8)),
+    "brighter by 35 %": lambda p: ImageEnhance.Brightness(p).enhance(1.35),
+    "darker by a third": lambda p: ImageEnhance.Brightness(p).enhance(0.67),
+    "more contrast": lambda p: ImageEnhance.Contrast(p).enhance(1.4),
+    "a tenth cut on each side": lambda p: p.crop(
+        (p.width // 10, p.height // 10, p.width * 9 // 10, p.height * 9 // 10)
+    ),
+    "a fifth cut on the left": lambda p: p.crop((p.width // 5, 0, p.width, p.height)),
+    "half the size": lambda p: p.resize((p.width // 2, p.height // 2)),
+    "cut and brighter": lambda p: ImageEnhance.Brightness(
+        p.crop((0, 0, p.width * 6 // 7, p.height * 5 // 6))
+    ).enhance(1.2),
+}
+
+
+@pytest.mark.parametrize("change", CHANGED)
+def test_a_picture_is_known_brighter_cut_or_scaled(tmp_path: Path, change: str) -> None:
+    """Every changed copy is found, and no other pair of eighteen parts of three photographs."""
+    pictures = photographs()
+    for k, part in enumerate(pictures):
+        part.save(tmp_path / f"{k:02}.png")
+        if k % 3 == 0:
+            CHANGED[change](part).save(tmp_path / f"{k:02}-changed.jpg", quality=80)
+    files = {path.name: path for path in sorted(tmp_path.iterdir())}
+    seen = Pictures(
+        tuple(files),
+        looks={name: Look.of(path) for name, path in files.items()},
+        bytes_of={name: name for name in files},
+        files=files,
+    )
+    pairs = [(twins.first, twins.second) for twins in seen.alike]
+    assert pairs == [(f"{k:02}-changed.jpg", f"{k:02}.png") for k in range(0, 18, 3)]
+    assert all(("cut to" in twins.change) == ("cut" in change) for twins in seen.alike)
+
+
+def test_a_change_of_one_thing_makes_another_picture() -> None:
+    for k, original in enumerate(photographs()):
         changed = original.copy()
-        changed.paste((255, 0, 255), (0, 0, 16, 16))
-        changed.save(tmp_path / "changed.png")
-        assert not looks[k].like(Look.of(tmp_path / "changed.png"))
-    assert not [(i, j) for i in range(30) for j in range(i) if looks[i].like(looks[j])]
+        changed.paste((255, 0, 255), (0, 0, original.width // 8, original.height // 8))
+        assert change_between(original, changed) is None, k
+        turned = original.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
+        assert change_between(original, turned) is None, k
+
+
+@pytest.mark.parametrize(
+    ("odd", "make"),
+    {
+        "more than 8 bits a shade": lambda path: Image.fromarray(
+            np.arange(4096, dtype=np.uint16).reshape(64, 64)
+        ).save(path),
+        "CMYK": lambda path: picture(1).convert("CMYK").save(path, format="TIFF"),
+        "transparency": lambda path: Image.new("RGBA", (8, 8), (255, 0, 0, 90)).save(path),
+        "3 frames": lambda path: picture(1).save(
+            path, format="GIF", save_all=True, append_images=[picture(2), picture(3)]
+        ),
+        "turned by its EXIF data": lambda path: picture(1).save(path, exif=_turned()),
+    }.items(),
+)
+def test_pictures_that_can_be_shown_in_two_ways_are_named(
+    tmp_path: Path, odd: str, make: Callable[[Path], None]
+) -> None:
+    folder = write(tmp_path / "mine")
+    make(folder / "images" / "003.png")
+    assert findings_by_code(folder)["I108"].rows == ({"images": ["003.png"], "what": odd},)
+
+
+def _turned() -> Image.Exif:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    return exif
+
+
+def test_a_picture_is_read_as_people_see_it(tmp_path: Path) -> None:
+    shades = Image.fromarray(np.linspace(500, 3000, 4096).astype(np.uint16).reshape(64, 64))
+    assert len(as_rgb(shades).convert("L").getcolors() or ()) == 256, "no shade is cut off"
+    clear = Image.new("RGBA", (4, 4), (255, 0, 0, 0))
+    assert as_rgb(clear).getpixel((0, 0)) == (255, 255, 255), "what is transparent is white"
+    palette = Image.new("P", (4, 4), 3)
+    palette.info["transparency"] = 3
+    assert as_rgb(palette).getpixel((0, 0)) == (255, 255, 255)
+    Image.new("RGB", (6, 2), "red").save(tmp_path / "t.jpg", exif=_turned())
+    assert as_rgb(Image.open(tmp_path / "t.jpg")).size == (2, 6)
+
+
+PARAPHRASED = {
+    "Is there a {} in the image?": "Can you see any {}s in this photo?",
+    "Does the picture show a {}?": "Is a {} visible?",
+    "Can you see a red {} here?": "Is the {} red?",
+    "How many {}s are there?": "What is the number of {}s in the scene?",
+}
+
+
+def test_the_same_asked_in_other_words_is_found(tmp_path: Path) -> None:
+    """Four of four, and none among questions about two things in their two orders."""
+    rows = clean_items()
+    twins = [
+        {**rows[k], "id": f"{n}x{k}", "prompt": text.format(("zebra", "tiger", "camel", "goat")[k])}
+        for k, pair in enumerate(PARAPHRASED.items())
+        for n, text in enumerate(pair)
+    ]
+    orders = [
+        {**rows[9], "id": f"order{n}", "prompt": text}
+        for n, text in enumerate(
+            ("Is the dog left of the cat?", "Is the cat left of the dog?", "Is the cat not left?")
+        )
+    ]
+    listed = findings_by_code(write(tmp_path / "mine", [*rows, *twins, *orders]))["D105"]
+    assert [row["items"] for row in listed.rows] == [[f"0x{k}", f"1x{k}"] for k in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "holds"),
+    [
+        ("Is it red? (correct answer: yes)", True),
+        ("Is it red? Ground truth = Yes.", True),
+        ("Is it red? [label: yes]", True),
+        ("Is it red? The right answer is 'yes'", True),
+        ("Is it red? (correct answer: no)", False),
+        ("Is it red? Answer: yes or no.", False),
+        ("If the answer is yes, say yes. Is it red?", False),
+        ("Please answer yes or no. Is it red?", False),
+    ],
+)
+def test_a_question_that_says_its_answer_is_found(asked: str, holds: bool) -> None:
+    form = Form(ORIGINAL, (Item("1", asked, "yes_no", "yes"),))
+    assert any(f.name == "answer-in-question" for f in check_words(form)) == holds
 
 
 def test_templates_by_hand() -> None:
@@ -481,7 +620,7 @@ def test_select_and_ignore() -> None:
     assert left(None, None) == set(CODES)
     assert left(["L"], None) == {code for code in CODES if code.startswith("L")}
     assert left(["L,few-wordings"], ["L2"]) == {"L101", "L102", "L301", "W101"}
-    assert left(["L2"], ["L"]) == {"L201", "L202", "L203"}, "the longer entry decides"
+    assert left(["L2"], ["L"]) == {f"L20{n}" for n in range(1, 5)}, "the longer entry decides"
     assert left(["D101"], ["D101"]) == set()
     assert left(None, ["D", "S101"]) == {
         code for code in CODES if code[0] != "D" and code != "S101"
@@ -534,3 +673,24 @@ def test_a_value_of_checked_is_json(tmp_path: Path) -> None:
         150,
         {"no": 150, "yes": 150},
     )
+
+
+@pytest.mark.parametrize(("right", "favoured"), [((9, 1), "a"), ((1, 9), "b"), ((6, 4), "")])
+def test_answers_favour_one_of_two_contradicting_keys(
+    right: tuple[int, int], favoured: str
+) -> None:
+    asked = Form(
+        ORIGINAL,
+        tuple(
+            Item(name, "Is there a dog?", "yes_no", key, image="1.png")
+            for name, key in (("a", "yes"), ("b", "no"))
+        ),
+    )
+    (finding,) = (f for f in check_form(asked) if f.name == "contradictory-label")
+    values = (np.arange(10)[:, None] < np.array(right)).astype(float)
+    cell, no = Cell(), np.zeros((10, 2))
+    who = tuple(map(str, range(10)))
+    answers = ScoreMatrix(cell, who, asked.items, values, {}, no.astype(np.uint8), no, {})
+    read = with_favoured_keys(finding, answers)
+    assert read.rows[0]["favoured"] == favoured
+    assert read.examples[0].endswith(str(read.rows[0]["answers"]))

@@ -762,5 +762,5 @@ def test_equal_options_are_a_finding_and_no_refusal(run: Run, tmp_path: Path) ->
     ]
     assert run("new", tmp_path / "b", "--from", json_lines(tmp_path / "q.jsonl", rows))[0] == 0
     benchmark = hqm.load(tmp_path / "b")
-    (listed,) = (f for f in findings_of(benchmark, benchmark.original) if f.code == "D105")
+    (listed,) = (f for f in findings_of(benchmark, benchmark.original) if f.code == "D106")
     assert listed.count == 1

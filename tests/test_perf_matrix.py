@@ -8,6 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.conftest import NO_TORCH
+
+pytest.importorskip("transformers", reason=NO_TORCH)
 from tests.perf import matrix_models, respondents
 
 pytestmark = pytest.mark.usefixtures("threads")

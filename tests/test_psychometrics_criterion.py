@@ -143,15 +143,14 @@ def test_the_interval_of_the_disattenuated_value() -> None:
     automatic, human, _ = simulated(np.random.default_rng(2), m=20, n=400, labels=200, spread=0.15)
     validity = psy.criterion_validity(automatic, human)
     corrected = validity.disattenuated
-    assert -1 <= corrected.low < corrected.value <= corrected.high <= 1
+    assert -1 <= corrected.low < corrected.value <= 1
     assert corrected.low <= corrected.fixed.low
-    assert corrected.high >= corrected.fixed.high
+    assert corrected.high == math.inf
     family = psy.criterion_validity(automatic, human, n_eff=12)
     assert family.full.low < validity.full.low
     assert family.disattenuated.low < corrected.low
-    few = psy.criterion_validity(automatic, human, n_eff=9.9).disattenuated
-    assert math.isnan(few.low), "ten independent respondents are needed"
-    assert few.value == corrected.value
+    few = psy.criterion_validity(automatic[:7], human[:7]).disattenuated
+    assert math.isnan(few.low), "eight respondents are needed"
     # the interval for these respondents, with every item left out by hand
     left = []
     for i in range(400):
@@ -182,7 +181,7 @@ def test_bonett_and_wright_by_hand() -> None:
     r = 0.8285714
     half = 1.959964 * math.sqrt((1 + r * r / 2) / 3)
     correlation = psy.spearman([1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 6, 5])
-    assert (correlation.low, correlation.high) == pytest.approx(
+    assert (correlation.normal.low, correlation.normal.high) == pytest.approx(
         (math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)), abs=1e-6
     )
     assert psy.spearman([1, 2, 3], [1, 2, 3]).status == "ok"

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from hqm import psychometrics as psy
+from tests.conftest import NIGHTLY
 
 RNG = np.random.default_rng(5)
 FULL = (RNG.random((2, 8, 12)) < np.linspace(0.2, 0.8, 8)[:, None]).astype(float)
@@ -89,7 +90,7 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "items_needed": lambda x: psy.items_needed(psy.rho_g(x).rho, 12, 0.9),
     "judge_share": lambda x: psy.judge_share(x, x),
     "kendall_tau_b": lambda x: psy.kendall_tau_b(*pair(x)),
-    "kendall_w": lambda x: psy.kendall_w(means(x).T, gen(), n_bootstrap=50),
+    "kendall_w": lambda x: psy.kendall_w(means(x).T),
     "krippendorff_alpha": lambda x: [
         psy.krippendorff_alpha(x.reshape(len(x), -1), scale)
         for scale in ("nominal", "ordinal", "interval", "ratio")
@@ -201,12 +202,12 @@ ALSO: dict[str, Callable[[np.ndarray], Any]] = {
     "labels_at_random": lambda x: psy.labels_at_random(
         x[0], np.where(np.arange(x.shape[2]) % 2, x[-1], np.nan)
     ),
-    "lambda2": lambda x: psy.lambda2(table(x), gen()),
+    "lambda2": lambda x: psy.lambda2(table(x)),
     "multitrait_multimethod": lambda x: psy.multitrait_multimethod(
         table(x), list("aabb"), list("cdcd")
     ),
     "noise_floor": lambda x: psy.noise_floor(means(x)[0], x.shape[2]),
-    "omega_t": lambda x: psy.omega_t(table(x), gen()),
+    "omega_t": lambda x: psy.omega_t(table(x)),
     "pair_order": lambda x: psy.pair_order(means(x)[0], np.full(x.shape[1], 1e-12)),
     "paired_differences": lambda x: psy.paired_differences(x[0], np.arange(x.shape[2]) // 3),
     "partial_pearson": lambda x: psy.partial_pearson(*pair(x), np.arange(x.shape[1], dtype=float)),
@@ -247,7 +248,7 @@ NO_ANSWERS = frozenset(
     " check_table compare_studies dawid_skene difference_over_clusters duplicate_items error_factor"
     " errors_from_disagreement expected_width forecast forecast_bounds grim scaled_scores holm"
     " holm_in_order htmt_of icc_of_mean item_response never_narrower planted_faults shared_variance"
-    " too_few_families too_near_a_bound with_wrong_keys holm_tests items_for_error items_for_gap"
+    " too_few_families too_few_respondents with_wrong_keys at_least holm_tests items_for_error items_for_gap"
     " labels_needed leakage_cues leave_one_out left_out_bounds length_cue own_words"
     " minimum_detectable_difference minres_loadings own_shifts pooled_labels prmse rater_replicates"
     " resample rogan_gladen sampling_probability spearman_brown stream systematic_sample"
@@ -297,7 +298,7 @@ KINDS = (
 
 SLOW = frozenset(
     "benchmark_agreement criterion_validity g_and_phi htmt independent_differences kendall_w"
-    " label_error_candidates omega_t paired_differences partial_pearson rank_stability rasch"
+    " krippendorff_alpha lambda2 omega_of_types label_error_candidates omega_t paired_differences partial_pearson rank_stability rasch"
     " rater_share reliability_difference repeated_measures stratified_alpha".split()
 )
 """What draws many random numbers or fits a model; it meets fewer sizes."""
@@ -307,7 +308,7 @@ SLOW = frozenset(
 def test_nearly_degenerate_answers_end_in_a_number_or_a_reason(name: str) -> None:
     """2 to 40 respondents, components from 1e-12 to 1, one item or 24; warnings are errors."""
     estimator = {**FUNCTIONS, **ALSO}[name]
-    sizes = (5,) if name in SLOW else (2, 10, 40)
+    sizes = (2, 5, 10, 40) if NIGHTLY else (5,) if name in SLOW else (2, 10, 40)
     few = {"all right", "one respondent differs", "component 1e-12", "noise 1e-12"}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -427,7 +428,7 @@ def test_wrong_shapes_are_errors() -> None:
         lambda: psy.rho_g(np.ones((2, 3, 4)), clusters=[1, 2]),
         lambda: psy.rho_g_of_scores(np.ones((2, 3))),
         lambda: psy.spearman([1, 2], [1, 2, 3]),
-        lambda: psy.kendall_w(np.ones(3), gen()),
+        lambda: psy.kendall_w(np.ones(3)),
         lambda: psy.krippendorff_alpha(np.ones((2, 3)), "cardinal"),  # type: ignore[arg-type]
         lambda: psy.gwet_ac1([1, 2]),
         lambda: psy.judge_share(np.ones((2, 3, 4)), np.ones((2, 3, 5))),

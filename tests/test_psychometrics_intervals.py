@@ -75,25 +75,15 @@ def test_families_of_unequal_size_have_searles_interval() -> None:
     assert result.n_eff == pytest.approx(16 / (1 + (alike - 1) * value))
 
 
-@pytest.mark.parametrize("sign", [1, -1])
-def test_the_correlation_of_forms_lies_half_way_between_two_intervals(sign: int) -> None:
-    """Without noise nothing is disattenuated: the jackknife with 12 - 3 degrees of freedom, and
-    Fisher's interval.
-    """
+def test_the_correlation_of_forms_is_at_least_the_observed_one_stretched() -> None:
     rng = np.random.default_rng(3)
     first = rng.normal(size=12)
-    second = sign * first + rng.normal(size=12)
-    result = psy.form_reliability(first, second, np.zeros(12), np.zeros(12))
-    value = stats.pearsonr(first, second).statistic
-    left = np.array(
-        [stats.pearsonr(np.delete(first, i), np.delete(second, i)).statistic for i in range(12)]
-    )
-    half = stats.t.ppf(0.975, 9) * jackknifed(left) * math.sqrt(12 / 10)
-    ends = np.clip([value - half, value + half], -1, 1)
-    z = stats.norm.ppf(0.975) / math.sqrt(12 - 3)
-    fisher = np.tanh([math.atanh(value) - z, math.atanh(value) + z])
-    assert (result.true.low, result.true.high) == pytest.approx(tuple((ends + fisher) / 2))
-    assert result.true.value == pytest.approx(value)
+    second = first + rng.normal(size=12)
+    noise = np.full(12, 0.1)
+    result = psy.form_reliability(first, second, noise, noise)
+    observed = psy.pearson(first, second)
+    assert result.true.low == pytest.approx(observed.low / result.attenuation)
+    assert result.true.high == math.inf
 
 
 def test_the_covariance_of_components_is_that_of_studies_without_each_picture() -> None:

@@ -13,8 +13,9 @@ from scipy import stats
 
 from hqm import psychometrics as psy
 from hqm.psychometrics.generalizability import difference_bounds
-from hqm.psychometrics.score_dependability import spread_of_others, spread_of_these
+from hqm.psychometrics.score_dependability import spread_of_these
 from hqm.psychometrics.variance_components import Design
+from tests.conftest import NIGHTLY
 
 # Davies, O. L. and Goldsmith, P. L. (1972), Statistical Methods in Research and Production; data
 # sets of R's lme4. Compared number by number: DYESTUFF with the copies in the examples of BUGS and
@@ -405,7 +406,7 @@ def test_the_interval_of_a_difference_of_mean_squares_keeps_its_promise() -> Non
 def test_the_spread_of_these_is_the_noncentral_chi_square() -> None:
     error, respondents = 0.01, 12
     for variance in (0.012, 0.03, 0.5):
-        values = np.quantile(spread_of_these(variance, error, respondents).values, [0.025, 0.975])
+        values = np.quantile(spread_of_these(variance, error, respondents), [0.025, 0.975])
         for value, tail in zip(values, (0.975, 0.025), strict=True):
             noncentral = (respondents - 1) * (value - error) / error
             if noncentral > 1e-6:
@@ -413,15 +414,6 @@ def test_the_spread_of_these_is_the_noncentral_chi_square() -> None:
                     (respondents - 1) * variance / error, respondents - 1, noncentral
                 )
                 assert at == pytest.approx(tail, abs=4e-3)
-
-
-def test_the_spread_of_others_is_never_the_narrower_one() -> None:
-    scores = np.array([0.9, 0.93, 0.95, 0.97, 0.98, 0.985, 0.99])
-    variance = float(scores.var(ddof=1))
-    these = np.quantile(spread_of_these(variance, variance / 10, 7).values, [0.025, 0.975])
-    others = np.quantile(spread_of_others(variance, scores, 7.0).values, [0.025, 0.975])
-    fewer = np.quantile(spread_of_others(variance, scores, 3.0).values, [0.025, 0.975])
-    assert fewer[0] < others[0] < these[0] < these[1] < others[1] < fewer[1]
 
 
 def world(
@@ -462,7 +454,7 @@ def test_intervals_of_rho_g_g_and_phi_hold_the_truth_of_other_respondents(
         "rho": 1 - noise / (universe + relative),
     }
     held = dict.fromkeys(truth, 0)
-    repeats = 150
+    repeats = 150 if NIGHTLY else 50
     for _ in range(repeats):
         p, label = world(rng, respondents, pictures, each, picture)
         runs = (rng.random((2, *p.shape)) < p).astype(float)
@@ -473,7 +465,8 @@ def test_intervals_of_rho_g_g_and_phi_hold_the_truth_of_other_respondents(
             held[name] += seen.low <= truth[name] <= seen.high
     for name, count in held.items():
         # the goal is .93 to .97; two Monte Carlo standard errors of 150 replicates are .036
-        assert 0.895 <= count / repeats <= 1, (name, count / repeats)
+        slack = 2 * math.sqrt(0.95 * 0.05 / repeats)
+        assert 0.93 - slack <= count / repeats <= 1, (name, count / repeats)
 
 
 def test_pure_noise_stays_within_a_respondents_own_smallest_difference() -> None:

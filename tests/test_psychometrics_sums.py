@@ -12,6 +12,7 @@ from hqm.psychometrics.distributions import binomial_above
 from hqm.psychometrics.leaks import judge_strata, views
 from hqm.psychometrics.study_forecast import Contest
 from hqm.psychometrics.table_integrity import Span, accuracy_from
+from hqm.psychometrics.variance_components import crowds_at_a_bound
 
 
 def test_williams_test_by_hand() -> None:
@@ -291,7 +292,7 @@ def test_lins_interval_by_hand() -> None:
     ) / 7
     half = stats.norm.ppf(0.95) * math.sqrt(variance)
     ends = np.tanh([math.atanh(value) - half, math.atanh(value) + half])
-    assert (result.value, result.low, result.high) == pytest.approx((value, *ends))
+    assert (result.value, result.normal.low, result.normal.high) == pytest.approx((value, *ends))
 
 
 def test_scores_crowd_at_a_bound_where_the_beta_distribution_has_a_tail() -> None:
@@ -307,7 +308,7 @@ def test_scores_crowd_at_a_bound_where_the_beta_distribution_has_a_tail() -> Non
         total = x.mean() * (1 - x.mean()) / variance - 1
         a, b = x.mean() * total, (1 - x.mean()) * total
         tailed = total > 0 and float(stats.beta.stats(a, b, moments="k")) > 1
-        assert bool(psy.too_near_a_bound(x)) == tailed
+        assert crowds_at_a_bound(x) == tailed
         answers.add(tailed)
     assert answers == {True, False}
 
@@ -557,7 +558,8 @@ def test_agreement_of_three_respondents_has_mcgraw_and_wongs_interval() -> None:
     rest_of = k * msc + (k * n - k - n) * mse
     low = n * (msr - above * mse) / (above * rest_of + n * msr)
     high = n * (below * msr - mse) / (rest_of + n * below * msr)
-    assert (result.value, result.low, result.high) == pytest.approx((value, low, high))
+    ends = (result.normal.low, result.normal.high)
+    assert (result.value, *ends) == pytest.approx((value, low, high))
 
 
 def test_the_noise_without_each_picture_by_loops() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from hqm import psychometrics as psy
 from hqm.psychometrics.consistency import relative_error
-from hqm.psychometrics.variance_components import linear_bounds, mean_variance
+from hqm.psychometrics.variance_components import crowds_at_a_bound, linear_bounds, mean_variance
 from tests.messages import text_of
 from tests.perf.coverage_worlds import World, draw_respondents, draw_study
 
@@ -191,14 +191,10 @@ def test_relatives_of_few_families_carry_no_interval() -> None:
 def test_scores_that_crowd_at_a_bound(mean: float, sd: float, near: bool) -> None:
     rng = np.random.default_rng(6)
     total = mean * (1 - mean) / sd**2 - 1
-    drawn = [
-        bool(psy.too_near_a_bound(rng.beta(mean * total, (1 - mean) * total, 20)))
-        for _ in range(200)
-    ]
+    drawn = [crowds_at_a_bound(rng.beta(mean * total, (1 - mean) * total, 20)) for _ in range(200)]
     assert np.mean(drawn) > 0.95 if near else np.mean(drawn) < 0.05
-    assert (
-        psy.too_near_a_bound(100 * rng.random(20)) == psy.too_near_a_bound(np.full(5, 0.999)) == ""
-    )
+    assert not crowds_at_a_bound(100 * rng.random(20))
+    assert not crowds_at_a_bound(np.full(5, 0.999))
 
 
 def test_linear_bounds_are_cut_and_need_ten_clusters() -> None:

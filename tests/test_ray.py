@@ -23,7 +23,7 @@ from hqm import Administration, Asks, Request, RespondentError, Sampling, Store,
 from hqm.administration.engines import make_engine
 from hqm.administration.engines.ray import Actor
 from hqm.signature import digest_file
-from tests.conftest import nightly
+from tests.conftest import needs_torch, nightly
 from tests.messages import pattern_of, tells
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -156,6 +156,7 @@ def stored(path: Path) -> int:
         return 0
 
 
+@needs_torch
 def test_a_cluster_that_is_not_there_is_one_sentence(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,6 +178,7 @@ def test_an_unknown_engine_is_refused() -> None:
         make_engine("slurm")
 
 
+@needs_torch
 def test_a_node_without_the_pictures_is_sent_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

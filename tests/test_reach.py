@@ -54,6 +54,7 @@ class Program:
         self.trees = {module: ast.parse(text) for module, text in sources.items()}
         self.names = {module: dict(imports(tree, module)) for module, tree in self.trees.items()}
         self.definitions: dict[str, ast.stmt] = {}
+        self._read: dict[int, tuple[set[str], set[str]]] = {}
         for module, tree in self.trees.items():
             for statement in tree.body:
                 for name in defined(statement):
@@ -83,6 +84,13 @@ class Program:
                 first, *rest = dotted(part)
                 if first in known:
                     yield self.origin(".".join([self.origin(known[first]), *rest]))
+
+    def read(self, code: ast.AST, module: str) -> tuple[set[str], set[str]]:
+        """What a piece of code names, and the attributes that it uses: read once for every walk."""
+        if id(code) not in self._read:
+            attributes = {part.attr for part in ast.walk(code) if isinstance(part, ast.Attribute)}
+            self._read[id(code)] = set(self.named(code, module)), attributes
+        return self._read[id(code)]
 
     def reached(self, roots: Iterable[str]) -> set[str]:
         """All definitions that the roots reach; methods as `module.Class.method`."""
@@ -147,8 +155,9 @@ class Walk:
                     self.read(part, module)
 
     def read(self, code: ast.AST, module: str) -> None:
-        self.todo += self.program.named(code, module)
-        self.attributes |= {part.attr for part in ast.walk(code) if isinstance(part, ast.Attribute)}
+        named, attributes = self.program.read(code, module)
+        self.todo += named
+        self.attributes |= attributes
 
 
 def imports(code: ast.AST, module: str) -> Iterator[tuple[str, str]]:

@@ -21,7 +21,7 @@ import hqm
 import hqm.benchmark.registry
 from hqm.benchmark.new_items import COLUMNS, task_of
 from hqm.lint import code_of, lint_benchmarks
-from tests.conftest import ROOT, Run, write_benchmark
+from tests.conftest import ROOT, Run, needs_torch, write_benchmark
 from tests.messages import tells
 
 TUTORIAL = ROOT / "docs" / "tutorial_release.md"
@@ -238,7 +238,9 @@ def test_croissant_of_a_release_names_its_pinned_files(
 
 
 @pytest.fixture(scope="module")
-def followed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, dict[str, str]]:
+def followed(
+    tmp_path_factory: pytest.TempPathFactory, forked_program: Path
+) -> tuple[Path, str, dict[str, str]]:
     """The tutorial's commands in order, in a folder that has of the clone only what they name;
     where, and the output.
     """
@@ -246,7 +248,11 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, dict[
     shutil.copytree(ROOT / "docs" / "tutorial", home / "docs" / "tutorial")
     (home / "bin").mkdir()
     command = home / "bin" / "hqm"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m hqm.cli "$@"\n')
+    started = home / "bin" / "started"
+    command.write_text(
+        f'#!/bin/sh\n[ -e "{started}" ] && exec "{forked_program}" "$@"\n: > "{started}"\n'
+        f'exec "{sys.executable}" -P -m hqm.cli "$@"\n'
+    )
     command.chmod(0o755)
     path = f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}"
     environment = {
@@ -292,6 +298,7 @@ def test_the_tutorials_material_is_what_its_script_makes(tmp_path: Path) -> None
             assert made.tobytes() == kept.tobytes(), name
 
 
+@needs_torch
 def test_the_tutorial_says_what_comes_out(followed: tuple[Path, str, dict[str, str]]) -> None:
     home, out, _ = followed
     cards = home / "cards"
@@ -313,6 +320,7 @@ def test_the_tutorial_says_what_comes_out(followed: tuple[Path, str, dict[str, s
     assert Counter(row["kind"] for row in rows_of(cards / "answers.jsonl"))["answer"] == 735
 
 
+@needs_torch
 def test_the_workflow_does_what_it_says(
     followed: tuple[Path, str, dict[str, str]], tmp_path: Path
 ) -> None:

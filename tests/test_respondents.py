@@ -17,6 +17,7 @@ import hqm
 from hqm import Request, RespondentError, Response, Sampling, UsageError, make_respondent
 from hqm.respondents.base import RespondentName
 from hqm.signature import request_seed
+from tests.conftest import needs_torch
 from tests.servers import AppServer
 
 MODEL = "hf/shapes:half-trained"
@@ -108,6 +109,7 @@ def answers(
     }
 
 
+@needs_torch
 def test_an_answer_does_not_depend_on_the_batch_or_the_order(requests_: list[Request]) -> None:
     singly = answers(requests_, 1)
     assert answers(requests_, 7) == singly
@@ -118,6 +120,7 @@ def test_an_answer_does_not_depend_on_the_batch_or_the_order(requests_: list[Req
     assert len({response.text for response in singly.values()}) > 10, "real answers differ"
 
 
+@needs_torch
 def test_sharing_the_picture_gives_what_plain_generate_gives(requests_: list[Request]) -> None:
     """The same model without prefix sharing: transformers' own generate, one question at a time and
     in batches.
@@ -133,6 +136,7 @@ def test_sharing_the_picture_gives_what_plain_generate_gives(requests_: list[Req
     assert respondent.how == "shared image prefix"  # type: ignore[attr-defined]
 
 
+@needs_torch
 def test_a_seed_acts_and_temperature_zero_needs_none(requests_: list[Request]) -> None:
     again = [replace(r, seed=r.seed + 1) for r in requests_]
     assert answers(again, 32) != answers(requests_, 32)
@@ -141,6 +145,7 @@ def test_a_seed_acts_and_temperature_zero_needs_none(requests_: list[Request]) -
     assert answers(greedy, 32) == answers(other, 5)
 
 
+@needs_torch
 def test_top_p_cuts_the_unlikely(requests_: list[Request]) -> None:
     sharp = [replace(r, sampling=replace(r.sampling, top_p=1e-9)) for r in requests_]
     greedy = [replace(r, sampling=replace(r.sampling, temperature=0.0)) for r in requests_]
@@ -149,6 +154,7 @@ def test_top_p_cuts_the_unlikely(requests_: list[Request]) -> None:
     }
 
 
+@needs_torch
 def test_drawn_tokens_follow_the_distribution() -> None:
     """A thousand draws from one distribution against its probabilities (chi-square)."""
     import numpy as np
@@ -177,6 +183,7 @@ def test_drawn_tokens_follow_the_distribution() -> None:
     }, "0.5 + 0.2 reach 0.7; of two equal tokens the first counts"
 
 
+@needs_torch
 def test_a_long_answer_is_marked_truncated(requests_: list[Request]) -> None:
     caption = [
         replace(r, sampling=replace(r.sampling, max_tokens=3))
@@ -186,6 +193,7 @@ def test_a_long_answer_is_marked_truncated(requests_: list[Request]) -> None:
     assert {a.state for a in answers(caption, 4).values()} == {"truncated"}
 
 
+@needs_torch
 def test_a_broken_picture_is_an_error_and_the_rest_goes_on(
     requests_: list[Request], tmp_path: Path
 ) -> None:
@@ -202,6 +210,7 @@ def test_a_broken_picture_is_an_error_and_the_rest_goes_on(
     assert "broken.png" in next(r.reason for q, r in got if q is asked[0])
 
 
+@needs_torch
 def test_a_question_without_a_picture_is_answered(requests_: list[Request]) -> None:
     blind = [replace(r, image=None) for r in requests_[:6]] + list(requests_[:3])
     got = [pair for group in make_respondent(MODEL).answer(blind) for pair in group]
@@ -209,6 +218,7 @@ def test_a_question_without_a_picture_is_answered(requests_: list[Request]) -> N
     assert all(response.state in ("ok", "truncated") for _, response in got)
 
 
+@needs_torch
 def test_a_model_that_cannot_be_loaded_is_one_sentence(
     tmp_path: Path, requests_: list[Request]
 ) -> None:
@@ -226,6 +236,7 @@ def test_a_model_that_cannot_be_loaded_is_one_sentence(
             list(make_respondent(name).answer(requests_[:1]))
 
 
+@needs_torch
 def test_the_identity_names_weights_device_and_type() -> None:
     identity = make_respondent(MODEL).identity()
     assert identity["weights"].startswith("b2:")

@@ -24,7 +24,7 @@ from hqm.respondents.base import RespondentName, picture_part
 from hqm.respondents.openai_server import OpenAIRespondent
 from hqm.respondents.server_limits import wanted_pause
 from hqm.signature import request_seed
-from tests.conftest import NIGHTLY
+from tests.conftest import NIGHTLY, needs_torch
 from tests.messages import pattern_of, tells
 from tests.servers import (
     JSON,
@@ -82,6 +82,7 @@ def answers(name: str, requests: list[Request], **settings: Any) -> dict[str, Re
 # --- a real server ---
 
 
+@needs_torch
 def test_a_real_server_gives_what_the_model_gives_here(served: str, model: Path) -> None:
     requests = [*requests_of("shapes_yesno", 24, 0.0), *requests_of("shapes_caption", 8, 0.0)]
     there, here = answers(f"openai/{model}@{served}", requests), answers(f"hf/{model}", requests)
@@ -95,6 +96,7 @@ def test_a_real_server_gives_what_the_model_gives_here(served: str, model: Path)
     assert all(r.detail["tokens_in"] > 10 and r.detail["tokens_out"] > 0 for r in there.values())
 
 
+@needs_torch
 def test_a_real_server_takes_the_seeds(served: str, model: Path) -> None:
     """One request at a time: `transformers serve` has one random stream for all that are in
     flight.
@@ -109,6 +111,7 @@ def test_a_real_server_takes_the_seeds(served: str, model: Path) -> None:
     } != first
 
 
+@needs_torch
 def test_a_judge_procedure_runs_through_transformers_serve(
     served: str, model: Path, tmp_path: Path, forked_program: Path
 ) -> None:
@@ -189,6 +192,7 @@ class Judged(Benchmark):
     )
 
 
+@needs_torch
 def test_a_command_with_a_server_sums_tokens_and_money(
     served: str, model: Path, tmp_path: Path, forked_program: Path
 ) -> None:

@@ -15,7 +15,7 @@ from hqm.benchmarks.shapes.scene import SIDE, Scene, draw, random_scene
 
 import hqm
 from hqm.respondents.hf_loading import find_model
-from tests.conftest import NIGHTLY, Run, counts
+from tests.conftest import NIGHTLY, Run, counts, needs_torch
 
 ROOT = Path(__file__).resolve().parent.parent / "benchmarks"
 RESPONDENTS = sorted(path.name for path in (ROOT / "shapes" / "respondents").iterdir())
@@ -183,6 +183,7 @@ def test_the_family_is_ten_and_all_are_registered() -> None:
         ]
 
 
+@needs_torch
 def test_a_respondent_loads_by_the_auto_classes_offline() -> None:
     from transformers import AutoModelForImageTextToText, AutoProcessor
 
@@ -194,6 +195,7 @@ def test_a_respondent_loads_by_the_auto_classes_offline() -> None:
     assert math.isfinite(sum(float(p.detach().float().sum()) for p in model.parameters()))
 
 
+@needs_torch
 @pytest.mark.parametrize("name", RESPONDENTS)
 def test_weights_have_the_names_that_vllm_reads_and_transformers_misses_none(name: str) -> None:
     from safetensors import safe_open
@@ -216,6 +218,7 @@ def test_weights_have_the_names_that_vllm_reads_and_transformers_misses_none(nam
     assert not any(info.values()), info
 
 
+@needs_torch
 def test_wider_heads_answer_the_same() -> None:
     """Every logit of a model with heads of 14 dimensions, whose weights are random, at every
     position of a sequence.
@@ -245,6 +248,7 @@ def test_wider_heads_answer_the_same() -> None:
     )
 
 
+@needs_torch
 def test_neurons_that_do_nothing_are_given_up_first() -> None:
     import torch
     from hqm.benchmarks.shapes.train import make_model, make_processor, sample_batch
@@ -264,6 +268,7 @@ def test_neurons_that_do_nothing_are_given_up_first() -> None:
         torch.testing.assert_close(model(**batch).logits, narrow(**batch).logits, atol=2e-4, rtol=0)
 
 
+@needs_torch
 @pytest.mark.slow
 def test_training_repeats_bit_for_bit_from_nothing_and_from_the_kept_first_stage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -327,6 +332,7 @@ def _card_rows() -> dict[str, list[float]]:
     return {name.strip(" `"): [float(number) for number in numbers] for name, *numbers in rows}
 
 
+@needs_torch
 @pytest.mark.slow
 def test_the_main_job_and_the_model_card(run: Run, tmp_path: Path) -> None:
     """`hqm audit` with all ten respondents on the yes/no items, and with three on the rest: the

@@ -17,7 +17,7 @@ import hqm
 from hqm.labels.label_store import LabelStore
 from hqm.labels.study_plan import labels_path, read_plan
 from tests.browser import CHROMIUM, Browser
-from tests.conftest import NIGHTLY
+from tests.conftest import NIGHTLY, needs_torch
 from tests.label_studies import served_apart
 from tests.servers import free_port
 from tests.test_label_page import done_of, wait_for
@@ -89,12 +89,19 @@ def settle(browser: Browser, owner: str, truth: dict[str, bool]) -> int:
     return count
 
 
+@needs_torch
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
-def test_from_nothing_to_a_gate_that_people_open(browser: Browser, tmp_path: Path) -> None:
+def test_from_nothing_to_a_gate_that_people_open(
+    browser: Browser, tmp_path: Path, forked_program: Path
+) -> None:
     (tmp_path / "bin").mkdir()
     command = tmp_path / "bin" / "hqm"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m hqm.cli "$@"\n')
+    # the models answer in a process as a user starts it; the other commands are forked
+    command.write_text(
+        f'#!/bin/sh\n[ -e study ] && exec "{forked_program}" "$@"\n'
+        f'exec "{sys.executable}" -P -m hqm.cli "$@"\n'
+    )
     command.chmod(0o755)
     environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
     environment |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}

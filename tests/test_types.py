@@ -1,3 +1,7 @@
+import json
+import math
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -76,6 +80,11 @@ def test_an_estimate_survives_json() -> None:
         "sig",
     )
     assert Estimate.from_dict(estimate.to_dict()) == estimate
+    least = Interval(0.1, math.inf, "model_population", "respondents left out")
+    open_ended = replace(estimate, intervals=(least,))
+    assert open_ended.to_dict()["intervals"] == {"model_population": [0.1, None]}
+    assert Estimate.from_dict(json.loads(json.dumps(open_ended.to_dict()))) == open_ended
+    assert (least.one_sided, interval.one_sided) == (True, False)
     missing = Estimate(
         "test_retest.pearson", "accuracy", "run", "a", "b", None, "degenerate", "constant"
     )

@@ -8,6 +8,7 @@ python docs/make/values.py AUDIT.json --check say whether values.json is what th
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -87,7 +88,7 @@ def _described(part: Any, e: Any, every: Sequence[tuple[Any, Any]]) -> dict[str,
         "value": e.value,
         "digits": places(e),
         "unit": unit_of(part, e),
-        "intervals": {i.inference: [i.low, i.high] for i in e.intervals},
+        "intervals": {i.inference: [i.low, None if i.one_sided else i.high] for i in e.intervals},
         "respondents": e.n_respondents,
         "items": e.n_items,
         "status": e.status,
@@ -321,7 +322,7 @@ def _marks(value: Any) -> list[list[Any]]:
 
 def _rounded(value: float | None) -> float | None:
     """Four significant digits: what a picture can show."""
-    return None if value is None else float(f"{value:.4g}")
+    return None if value is None or value == math.inf else float(f"{value:.4g}")
 
 
 def written(audit: Any) -> str:

@@ -52,9 +52,9 @@ class Intake:
                 continue
             number, run = self._record(job), job.administration.run
             taken = self._taken.setdefault(run, set())
-            given = [pair for pair in job.todo.given() if pair[0].digest not in taken]
-            for start in range(0, len(given), _AT_ONCE):
-                batch = given[start : start + _AT_ONCE]
+            answers = [pair for pair in job.todo.given() if pair[0].digest not in taken]
+            for start in range(0, len(answers), _AT_ONCE):
+                batch = answers[start : start + _AT_ONCE]
                 stored = self.store.append(number, run, batch)
                 taken.update(asked.digest for asked, _ in batch)
                 self._had_answered = self._had_answered or any(

@@ -65,8 +65,8 @@ def assign(
     """Settle how a respondent is asked: its own name decides first, then `overrides`, then the
     benchmark's card.
     """
-    given = {name: value for name, value in (overrides or {}).items() if value is not None}
-    default = Sampling(**{**benchmark.card.generation.model_dump(), **given})
+    chosen = {name: value for name, value in (overrides or {}).items() if value is not None}
+    default = Sampling(**{**benchmark.card.generation.model_dump(), **chosen})
     sampling = (
         RespondentName.parse(respondent.name).sampling(default) if respondent.live else default
     )
@@ -112,7 +112,9 @@ class Asks:
         """How the pictures are shown, as the store writes it: empty as they are, `blind` not at
         all, `50%` scaled.
         """
-        return "blind" if self.blind else f"{self.resolution}%" if self.resolution else ""
+        if self.blind:
+            return "blind"
+        return f"{self.resolution}%" if self.resolution else ""
 
     def at(self, resolution: str) -> Asks:
         """The same asks with pictures of another resolution."""

@@ -115,9 +115,9 @@ def rephrase_left_out(original: Form, parallel: Form, respondent: Respondent, st
             items.append(
                 replace(item, prompt=response.text.strip(), rule=f"rewriter.{respondent.name}")
             )
-    place = {item.id: i for i, item in enumerate(original.items)}
+    position = {item.id: i for i, item in enumerate(original.items)}
     return Form(
-        parallel.name, tuple(sorted(items, key=lambda item: place[item.id])), tuple(left_out)
+        parallel.name, tuple(sorted(items, key=lambda item: position[item.id])), tuple(left_out)
     )
 
 

@@ -45,9 +45,9 @@ class PictureOrder:
         """The items of the pictures from `first` up to, not including, `last`; picture by
         picture.
         """
-        place = {cluster: i for i, cluster in enumerate(self.clusters[first:last])}
-        inside = [item for item in form.items if cluster_of(item) in place]
-        return tuple(sorted(inside, key=lambda item: place[cluster_of(item)]))
+        position = {cluster: i for i, cluster in enumerate(self.clusters[first:last])}
+        inside = [item for item in form.items if cluster_of(item) in position]
+        return tuple(sorted(inside, key=lambda item: position[cluster_of(item)]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,10 +127,10 @@ def _order_for(store: Store, benchmark: Benchmark) -> PictureOrder | None:
 
 def _orders(store: Store, benchmark: str) -> Iterator[PictureOrder]:
     for record in store.records():
-        kept = record.get(_ORDER)
-        if isinstance(kept, Mapping) and kept["benchmark"] == benchmark:
+        row = record.get(_ORDER)
+        if isinstance(row, Mapping) and row["benchmark"] == benchmark:
             yield PictureOrder(
-                benchmark, str(kept["data"]), int(kept["seed"]), tuple(map(str, kept["clusters"]))
+                benchmark, str(row["data"]), int(row["seed"]), tuple(map(str, row["clusters"]))
             )
 
 
@@ -148,13 +148,13 @@ def record_stop(store: Store, stop: Stop) -> None:
 def _last_stops(store: Store, benchmark: str, data: str, sight: str) -> dict[str, Stop]:
     stops: dict[str, Stop] = {}
     for record in store.records():
-        kept = record.get(_STOP)
-        if isinstance(kept, Mapping) and (kept["benchmark"], kept["data"], kept["sight"]) == (
+        row = record.get(_STOP)
+        if isinstance(row, Mapping) and (row["benchmark"], row["data"], row["sight"]) == (
             benchmark,
             data,
             sight,
         ):
-            stops[str(kept["who"])] = Stop(**kept)
+            stops[str(row["who"])] = Stop(**row)
     return stops
 
 

@@ -203,11 +203,12 @@ class Answers:
         """What was measured of each answer of one respondent to one form, item by item; empty where
         there is none.
         """
-        kept = self.store.details(respondent.number, run)
-        if not kept:
+        by_number = self.store.details(respondent.number, run)
+        if not by_number:
             return [{}] * len(form.items)
         return [
-            kept.get(number, {}) for number in self.asks.numbers(benchmark, form, respondent.live)
+            by_number.get(number, {})
+            for number in self.asks.numbers(benchmark, form, respondent.live)
         ]
 
     def matrix(
@@ -369,11 +370,11 @@ def forms_of(
     questions.
     """
     forms = {ORIGINAL: benchmark.original}
-    given = {form.name for form in extra}
+    reviewed = {form.name for form in extra}
     own = {form.name: form for form in benchmark.further_forms}
     for name in sorted(rewordings, key=lambda name: draw_of(name) or 0):
         draw = draw_of(name)
-        if draw is not None and name not in given and name not in own:
+        if draw is not None and name not in reviewed and name not in own:
             forms[name] = benchmark.reworded(draw)
     forms.update(own)
     forms.update({form.name: form for form in extra})

@@ -45,7 +45,7 @@ from hqm.indicators.flags import FLAGS
 from hqm.indicators.item_coverage import TypeCoverage
 from hqm.psychometrics import StudyParts
 from hqm.scoring.metrics import Better
-from hqm.types import Administration, Cell, Count, Estimate, Number, State, Task
+from hqm.types import Administration, Cell, Count, Estimate, Number, State, Task, finite
 from hqm.version import __version__
 
 if TYPE_CHECKING:
@@ -342,7 +342,7 @@ def _check_estimate(estimate: Estimate) -> Estimate:
     if estimate.indicator.startswith("items.") and isinstance(estimate.detail.get("items"), int):
         raise _wrong("it is no list of items", "detail", "items")
     for i in estimate.intervals:
-        low, high = (None if math.isnan(end) else end for end in (i.low, i.high))
+        low, high = finite(i.low), finite(i.high)
         _check_ends(estimate.value, low, high, "intervals", i.inference)
     return estimate
 

@@ -45,6 +45,7 @@ from hqm.indicators.cases import left_out, unit_scores
 from hqm.judges.procedure import parse_judge
 from hqm.labels.people_labels import FAITHFUL
 from hqm.lint.answer_leaks import TYPE_NOT_MEASURABLE, TooFew, too_few
+from hqm.lint.question_checks import with_favoured_keys
 from hqm.psychometrics import (
     FamilyDependence,
     StudyParts,
@@ -706,18 +707,16 @@ def _assemble(
 
 
 def _findings(evidence: Evidence, estimates: Sequence[Estimate]) -> Iterator[Finding]:
-    """What was found, where types that have too few items are told by the answers and no longer by
-    their number.
-    """
+    """What was found; types that have too few items are named by the answers, not their number."""
     rows = next((e.detail.get("types", ()) for e in estimates if e.indicator == "types.index"), ())
     few = {
         row["type"]: TooFew(row["items"], row["sem"], row["missing_items"], row["measured"])
         for row in rows
         if row["items"] and row["state"] != "measurable" and not row["at_chance"]
     }
-    yield from (
-        finding for finding in evidence.findings if not rows or finding.name != TYPE_NOT_MEASURABLE
-    )
+    for finding in evidence.findings:
+        if not rows or finding.name != TYPE_NOT_MEASURABLE:
+            yield with_favoured_keys(finding, evidence.first)
     yield from too_few(few)
 
 

@@ -200,7 +200,8 @@ class LeakShown:
 def leaks_shown(audit: BenchmarkAudit) -> tuple[LeakShown, ...]:
     """The types and parts that leak, the largest first.
 
-    A type of a part is named only where neither the type nor the part leaks by itself.
+    A type of a part is named only where neither the type nor the part leaks by itself, and all
+    items only where no type does.
     """
     by_name: dict[str, list[Mapping[str, Any]]] = {}
     for row in leak_rows(audit):
@@ -209,11 +210,14 @@ def leaks_shown(audit: BenchmarkAudit) -> tuple[LeakShown, ...]:
     whole = {
         name for name, rows in by_name.items() if not (rows[0].get("type") and rows[0].get("part"))
     }
+    typed = any(rows[0].get("type") for rows in by_name.values())
     leaks = []
     for name, rows in by_name.items():
         rows.sort(key=lambda row: -float(row["low"]))
         first = rows[0]
         if first.get("type") and first.get("part") and whole & {first["type"], first["part"]}:
+            continue
+        if typed and not first.get("type") and not first.get("part"):
             continue
         leaks.append(
             LeakShown(
@@ -249,6 +253,8 @@ class Contradiction:
     """The key of each item; empty where an older audit does not have them."""
     images: tuple[str, ...] = ()
     question: str = ""
+    answers: str = ""
+    """Which of the keys the respondents' answers favour, in words."""
 
 
 def contradictory_keys(audit: BenchmarkAudit) -> tuple[Contradiction, ...]:
@@ -261,6 +267,7 @@ def contradictory_keys(audit: BenchmarkAudit) -> tuple[Contradiction, ...]:
             tuple(map(str, row.get("keys", ()))),
             tuple(map(str, row.get("images", ()))),
             str(row.get("question", "")),
+            str(row.get("answers", "")),
         )
         for finding in audit.findings
         if finding.get("name") in ("contradictory-label", "contradictory-twins")

@@ -22,6 +22,7 @@ from hqm.administration.asks import StoredRespondent
 from hqm.administration.stored_answers import Answers
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.judge_api import AskJudge
+from hqm.files.images import as_rgb
 from hqm.imports.human_labels import labelled_by
 from hqm.judges.file_judge import BroughtJudge, Judge
 from hqm.judges.procedure import parse_judge, verdicts
@@ -90,9 +91,9 @@ class Example:
         """The example as `audit.json` has it."""
         data = {f.name: getattr(self, f.name) for f in fields(self)}
         data["answers"] = [
-            {f.name: getattr(said, f.name) for f in fields(said)}
-            | {"judge_words": list(said.judge_words)}
-            for said in self.answers
+            {f.name: getattr(answer, f.name) for f in fields(answer)}
+            | {"judge_words": list(answer.judge_words)}
+            for answer in self.answers
         ]
         return data
 
@@ -144,8 +145,8 @@ def _gaps(first: ScoreMatrix, other: ScoreMatrix) -> npt.NDArray[np.float64]:
         other.respondents.index(name) if name in other.respondents else -1
         for name in first.respondents
     ]
-    place = {item.id: i for i, item in enumerate(other.items)}
-    columns = [place.get(item.id, -1) for item in first.items]
+    position = {item.id: i for i, item in enumerate(other.items)}
+    columns = [position.get(item.id, -1) for item in first.items]
     padded = np.pad(other.values, ((0, 1), (0, 1)), constant_values=np.nan)
     return np.asarray(np.abs(first.values - padded[np.ix_(rows, columns)]), dtype=np.float64)
 
@@ -222,18 +223,18 @@ class _Scenes:
             if item.id in self.forms[form].by_id
         }
         answers = [
-            said
+            answer
             for name in order
             for matrix in self.matrices.values()
-            for said in self._said(item, name, matrix)
+            for answer in self._said(item, name, matrix)
         ]
         answers += [
-            said
+            answer
             for matrix in self.labelled
             for name in order
-            for said in self._label(item, name, matrix)
+            for answer in self._label(item, name, matrix)
         ]
-        answers.sort(key=lambda said: order.index(said.respondent))
+        answers.sort(key=lambda answer: order.index(answer.respondent))
         return Example(
             item=item.id,
             type=item.type or "",
@@ -281,8 +282,8 @@ class _Scenes:
             self._texts[key] = answers.responses(
                 self.benchmark, form, self.respondents[name], cell.run
             )
-        place = self._places[cell.form].get(item)
-        return None if place is None else self._texts[key][place]
+        position = self._places[cell.form].get(item)
+        return None if position is None else self._texts[key][position]
 
     def _verdict(
         self, item: Item, name: str, response: Response, cell: Cell
@@ -334,8 +335,8 @@ class _Scenes:
         def about(other: Item) -> AskJudge:
             return ask if other.id == item.id else _silent
 
-        place = [other.id for other in small.items].index(item.id)
-        return verdicts(self.benchmark, small, rows, about)[name][place], tuple(heard)
+        position = [other.id for other in small.items].index(item.id)
+        return verdicts(self.benchmark, small, rows, about)[name][position], tuple(heard)
 
 
 async def _silent(role: str, prompt: str, image: Any = None, schema: Any = None) -> str:
@@ -369,7 +370,7 @@ def thumbnail(path: Path | None) -> str:
 
     try:
         with Image.open(path) as picture:
-            small = picture.convert("RGB")
+            small = as_rgb(picture)
             small.thumbnail((PIXELS, PIXELS))
             buffer = io.BytesIO()
             small.save(buffer, "JPEG", quality=72)

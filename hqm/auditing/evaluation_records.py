@@ -162,10 +162,10 @@ def references(target: Any) -> list[str]:
 
 def as_texts(values: Mapping[str, Any]) -> dict[str, str]:
     """The values that say something, as the texts that the schema wants."""
-    kept = {key: value for key, value in values.items() if value is not None and value != ""}
+    known = {key: value for key, value in values.items() if value is not None and value != ""}
     return {
         key: str(value).lower() if isinstance(value, bool) else str(value)
-        for key, value in kept.items()
+        for key, value in known.items()
     }
 
 

@@ -8,7 +8,6 @@ gather the same fields.
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -32,8 +31,7 @@ from hqm.auditing.score_differences import (
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.analyses import Analysis
 from hqm.benchmark.findings import Finding
-from hqm.errors import DataError, DesignError, UsageError
-from hqm.files.records import read_records, take
+from hqm.errors import DesignError, UsageError
 from hqm.imports.human_labels import HUMAN, RATER, LabelContext, labelled_by
 from hqm.judges.file_judge import BroughtJudge, Judge
 from hqm.judges.procedure import named, parse_judge
@@ -48,6 +46,7 @@ from hqm.labels.people_labels import (
 )
 from hqm.labels.study_plan import answer_digest
 from hqm.lint import findings_of, pictures_of
+from hqm.respondents.kinds import check_families, families_of, told_from_names
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.metrics import Metric
 from hqm.signature import digest
@@ -135,68 +134,6 @@ def stopped_rows(
         "inclusion": stopped.pictures / total,
         "respondents": rows,
     }
-
-
-# --- families: checkpoints of one say less than as many independent models ---
-
-_FAMILY = re.compile(r"[a-z]+\d*")
-
-
-def infer_family(name: str) -> str:
-    """The family that a respondent's name suggests: its first word, without what follows a dash,
-    dot or space.
-
-    >>> [infer_family(n) for n in ("hf/llava-hf/llava-1.5-7b-hf", "openai/gpt-4o@http://a/v1", "recorded/Qwen2-VL-7B")]
-    ['llava', 'gpt', 'qwen2']
-    """
-    short = name.partition("?")[0].partition("@")[0].rpartition("/")[2].rpartition(":")[2].lower()
-    word = _FAMILY.search(short)
-    return word[0] if word else short
-
-
-def read_families(path: Path) -> dict[str, str]:
-    """Respondent -> family, from records with `respondent` and `family` (CSV or JSON lines).
-
-    Raises
-    ------
-    DataError
-        A field is missing, or a respondent is named twice with different families.
-    """
-    families: dict[str, str] = {}
-    for i, record in enumerate(read_records(path), 1):
-        place = f"{path}: record {i}"
-        name, family = str(take(record, "respondent", place)), str(take(record, "family", place))
-        if families.setdefault(name, family) != family:
-            raise DataError(f"{name!r} has two families", place=place, remedy="Keep one.")
-    return families
-
-
-def families_of(respondents: Sequence[str], given: Mapping[str, str] | None = None) -> list[str]:
-    """Every respondent's family: the one given under its whole or short name, else the one its name
-    suggests.
-    """
-    given = given or {}
-    return [
-        given.get(name)
-        or given.get(name.rpartition("/")[2].rpartition(":")[2])
-        or infer_family(name)
-        for name in respondents
-    ]
-
-
-def told_from_names(respondents: Sequence[str], given: Mapping[str, str] | None = None) -> bool:
-    """Whether two respondents are of one family because their names say so, and nobody who knows.
-
-    >>> told_from_names(["hf/llava-1.5", "hf/llava-next"]), told_from_names(["a-1", "a-2"], {"a-1": "a", "a-2": "b"})
-    (True, False)
-    """
-    given = given or {}
-    families = families_of(respondents, given)
-    shared = {family for family in families if families.count(family) > 1}
-    known = [
-        name in given or name.rpartition("/")[2].rpartition(":")[2] in given for name in respondents
-    ]
-    return any(family in shared and not sure for family, sure in zip(families, known, strict=True))
 
 
 def _no_picture(name: str) -> str:
@@ -440,6 +377,7 @@ def gather(
         if probabilities is not None:
             probabilities = probabilities[:, common_items(stopped, form)]
     first = matrices[reference]
+    check_families(families, first.respondents)
     differing = partial(_differing, answers, benchmark, form, reference.run, respondents, stale)
     labels = _labels(
         store,
@@ -562,6 +500,7 @@ def _by_people(
             sorted([j.respondent, j.item, j.label] for j in given.values() if j.label is not None)
         )
     )
+    check_families(families, first.respondents)
     countable = tuple(metric for metric in benchmark.metrics if _summed(metric, first))
     wanted = tuple(benchmark.metric(name) for name in metrics) or benchmark.audited
     seen = copy.copy(benchmark)

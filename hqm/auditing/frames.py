@@ -14,7 +14,7 @@ from hqm.benchmark.analyses import Analysis, ScoredAnswer
 from hqm.labels.people_labels import Labels
 from hqm.psychometrics.item_statistics import item_rest
 from hqm.scoring.matrix import ScoreMatrix
-from hqm.types import STATES, Cell, Estimate, Form, Judgement, Response
+from hqm.types import STATES, Cell, Estimate, Form, Judgement, Response, finite
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,7 +131,7 @@ def estimate_rows(benchmark: str, estimate: Estimate) -> Iterator[dict[str, Any]
         {
             "inference": i.inference,
             "low": i.low,
-            "high": i.high,
+            "high": finite(i.high),
             "level": i.level,
             "method": i.method,
         }

@@ -20,6 +20,7 @@ from hqm.errors import AnswerError, UsageError
 from hqm.imports.detect import written_by_tool
 from hqm.judges.procedure import verdicts
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
+from hqm.scoring.metrics import Metric
 from hqm.signature import digest, digest_file, sign
 from hqm.types import STATES, Cell, Form, Response, finite
 from hqm.version import __version__
@@ -56,6 +57,8 @@ class FileScore:
     """The tool's own scores beside HQM's, where the file is a log that has them
     (`ScoreComparison.to_dict`).
     """
+    by_part: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    """Part -> every metric over its items, where the answers are to several parts."""
     by_key: Mapping[str, Any] = field(default_factory=dict)
     """The same answers by a corrected key: `key`, `changed`, `left_out`, `n` and `metrics`."""
 
@@ -104,13 +107,13 @@ def score_file(
         form = one_part(form, part, benchmark.name)
     compared: list[ScoreComparison] = []
     if written_by_tool(answers, tables=False):
-        form, given, compared = _of_log(benchmark, form, answers, partial)
+        form, responses, compared = _of_log(benchmark, form, answers, partial)
     else:
-        form, given = benchmark.read_answers(answers, form)
+        form, responses = benchmark.read_answers(answers, form)
     matrix = _matrix(
         benchmark,
         form,
-        [given.get(item.id) for item in form.items],
+        [responses.get(item.id) for item in form.items],
         judgements,
         answers.stem,
         partial=partial,
@@ -143,21 +146,42 @@ def score_file(
         states={state: counts[state] for state in STATES if counts.get(state)},
         signature=sign(signature),
         mode=benchmark.mode or None,
+        by_part=_by_part(matrix, [m for m in metrics if not m.subset], parts),
         withheld=int(matrix.withheld.sum()),
         criterion=(
             _against_labels(benchmark, matrix, form, criterion, answers.stem) if criterion else {}
         ),
         recorded=compared[0].to_dict() if compared else {},
-        by_key=_by_key(benchmark, form, given, key) if key else {},
+        by_key=_by_key(benchmark, form, responses, key) if key else {},
     )
 
 
+def _by_part(
+    matrix: ScoreMatrix, metrics: Sequence[Metric], parts: set[str]
+) -> dict[str, dict[str, float | None]]:
+    """Every metric over the items of each part, in the order of the items."""
+    if len(parts) < 2:
+        return {}
+    of_items = np.array([item.part for item in matrix.items])
+    return {
+        part: {
+            metric.name: finite(
+                float(metric.printed(matrix.units(metric, of_items == part).sums)[0])
+            )
+            for metric in metrics
+        }
+        for part in dict.fromkeys(of_items.tolist())
+    }
+
+
 def _by_key(
-    benchmark: Benchmark, form: Form, given: Mapping[str, Response], key: CorrectedKey
+    benchmark: Benchmark, form: Form, responses: Mapping[str, Response], key: CorrectedKey
 ) -> dict[str, Any]:
     """Every metric by a corrected key."""
     corrected = key.applied(form)
-    matrix = _matrix(benchmark, corrected, [given.get(item.id) for item in corrected.items], None)
+    matrix = _matrix(
+        benchmark, corrected, [responses.get(item.id) for item in corrected.items], None
+    )
     metrics = [m for m in benchmark.metrics if not m.subset or m.subset in matrix.subsets]
     return {
         "key": key.path,
@@ -193,13 +217,13 @@ def _of_log(
             remedy=f"Audit all of them with `hqm audit {benchmark.name} --recorded FILE`.",
         )
     recording = taken.recordings[0]
-    given = {key: answer for key, answer in recording.answers.items() if key in form.by_id}
-    parts = {form.by_id[key].part for key in given}
+    responses = {key: answer for key, answer in recording.answers.items() if key in form.by_id}
+    parts = {form.by_id[key].part for key in responses}
     form = replace(form, items=tuple(item for item in form.items if item.part in parts))
     return (
         form,
-        given,
-        compare_scores(benchmark, {form.name: form}, [replace(recording, answers=given)]),
+        responses,
+        compare_scores(benchmark, {form.name: form}, [replace(recording, answers=responses)]),
     )
 
 

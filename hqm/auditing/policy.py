@@ -136,13 +136,9 @@ class Requirement(_Section):
     @property
     def rule(self) -> Literal["at_least", "at_most", "within"]:
         """Which of the three kinds of threshold it is."""
-        return (
-            "at_least"
-            if self.at_least is not None
-            else "at_most"
-            if self.at_most is not None
-            else "within"
-        )
+        if self.at_least is not None:
+            return "at_least"
+        return "within" if self.at_most is None else "at_most"
 
     @property
     def bound(self) -> float:
@@ -174,13 +170,9 @@ class Policy(_Section):
         >>> Policy.load().require[0].at_least, Policy.load("release-small").required.fewer_items_than
         (0.9, 1000)
         """
-        own = (
-            "default"
-            if path is None
-            else str(path)
-            if str(path) in POLICIES and not Path(path).exists()
-            else ""
-        )
+        own = "default" if path is None else ""
+        if path is not None and str(path) in POLICIES and not Path(path).exists():
+            own = str(path)
         place = f"the policy {own}" if own else str(path)
         try:
             text = default_text(own) if own or path is None else read_text(path)

@@ -279,10 +279,10 @@ def tool_comparisons(
             if not any(detail and "score" in _recorded(detail) for detail in details):
                 continue
             row = answers.responses(benchmark, forms[form], who, run)
-            given = {
+            recorded = {
                 item.id: answer._replace(detail=detail)
                 for item, answer, detail in zip(forms[form].items, row, details, strict=True)
                 if answer is not None and "score" in _recorded(detail)
             }
-            recordings += [Recording(who.name, form, run, given)] if given else []
+            recordings += [Recording(who.name, form, run, recorded)] if recorded else []
     return tuple(compare_scores(benchmark, forms, recordings))

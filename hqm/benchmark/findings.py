@@ -149,6 +149,13 @@ _ALL = (
     ),
     Code(
         "D105",
+        "paraphrased-question",
+        "warning",
+        "Questions about one picture ask the same in other words: their content words have the same"
+        " lemmas.",
+    ),
+    Code(
+        "D106",
         "equal-options",
         "warning",
         "Two options of a question are equal, so that an answer by its words names both.",
@@ -167,7 +174,10 @@ _ALL = (
         " than chance explains.",
     ),
     Code(
-        "L201", "label-by-position", "warning", "The right answers strictly alternate in the file."
+        "L201",
+        "label-by-position",
+        "warning",
+        "The right answers strictly alternate in the file, or stand sorted: the place gives them away.",
     ),
     Code(
         "L202",
@@ -181,6 +191,12 @@ _ALL = (
         "giveaway-phrase",
         "warning",
         "Nearly all questions that share a word or a beginning have one right answer.",
+    ),
+    Code(
+        "L204",
+        "answer-in-question",
+        "error",
+        'A question says its right answer, as in "(correct answer: yes)".',
     ),
     Code(
         "L301",
@@ -284,6 +300,14 @@ _ALL = (
         "note",
         "The pictures are not here, so nothing was checked about them.",
     ),
+    Code("I107", "image-blank", "warning", "A picture shows one shade only."),
+    Code(
+        "I108",
+        "image-unusual",
+        "note",
+        "A picture can be shown in more ways than one: 16 bits a pixel, CMYK, transparency, a"
+        " rotation in its EXIF data, several frames.",
+    ),
     Code(
         OWN,
         "benchmark-specific",
@@ -312,6 +336,8 @@ _REMEDIES = {
     "D101": "Keep one of the rows that repeat a picture and question.",
     "D102": "Keep one of the questions that differ in no word.",
     "D103": "Read the picture, keep the right answer, and take the other row out.",
+    "D106": "Write the options so that no two are equal.",
+    "D105": "Read the questions; keep one of those that ask the same.",
     "D104": (
         "Read the pictures, correct the wrong one of the two answers, or take one of the items out."
     ),
@@ -323,6 +349,7 @@ _REMEDIES = {
     "L201": "Shuffle the items of the file (with a seed that you publish).",
     "L202": "Shuffle the items, renumber them, and give questions of both answers the same form.",
     "L203": "Ask with the same phrase about items of the other answer too.",
+    "L204": "Take the answer out of the question.",
     "L301": (
         "Ask the same questions about pictures with the other answer, until the words say nothing."
     ),
@@ -350,6 +377,8 @@ _REMEDIES = {
     "I104": "Look at the pairs; keep one of two copies, and give its items one cluster.",
     "I105": "Take the pictures out, or ask about them.",
     "I106": "Fetch the pictures, or name their folder with --images.",
+    "I107": "Save the picture again from its source, or take its items out.",
+    "I108": "Save the picture as 8-bit RGB without transparency, upright, one frame.",
 }
 """Code -> what to do about it."""
 
@@ -609,25 +638,33 @@ def _balance(form: Form) -> Iterable[Finding]:
 
 
 def _pattern(form: Form) -> Iterable[Finding]:
-    """A finding for each part in which the place of an item gives its answer away."""
+    """A finding for each part, and for the whole file, in which the place of an item gives its
+    answer away.
+    """
     parts: dict[str, list[str]] = defaultdict(list)
     for item in form.items:
         parts[item.part].append(str(item.target))
-    alternating = [
-        part for part, targets in parts.items() if len(targets) >= 20 and _alternates(targets)
-    ]
-    for part in alternating:
-        where = f" of {part}" if part else ""
+    orders = {part: what for part, targets in parts.items() if (what := _order(targets))}
+    if not orders and (what := _order([str(item.target) for item in form.items])):
+        orders[""] = what
+    for part, what in orders.items():
+        where, count = f" of {part}" if part else "", len(parts[part]) if part else len(form)
         yield Finding(
             "label-by-position",
-            f"the right answers{where} strictly alternate: the position predicts the label",
-            len(parts[part]),
-            rows=({"part": part, "items in all": len(parts[part])},),
+            f"the right answers{where} {what}: the position predicts the label",
+            count,
+            rows=({"part": part, "items in all": count},),
         )
 
 
-def _alternates(targets: Sequence[str]) -> bool:
-    return len(set(targets)) == 2 and all(a != b for a, b in itertools.pairwise(targets))
+def _order(targets: Sequence[str]) -> str:
+    """In which order right answers stand that the place gives away; empty for any other."""
+    labels, turns = len(set(targets)), sum(a != b for a, b in itertools.pairwise(targets))
+    if len(targets) < 20 or labels < 2:
+        return ""
+    if turns == labels - 1:
+        return "stand sorted, one answer after the other"
+    return "strictly alternate" if labels == 2 and turns == len(targets) - 1 else ""
 
 
 def group_by_type(form: Form) -> dict[str, list[Item]]:

@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from hqm.builders.benchmark_folder import Pictures, beside, name_for, write_folder
 from hqm.builders.built_question import Chosen, Draft, Promise
 from hqm.builders.caption_writers import Roles
@@ -163,31 +161,26 @@ def _usable(source: Source, pictures: Pictures) -> Source:
 
 
 def _twins(files: Sequence[str], pictures: Pictures) -> frozenset[str]:
-    """The pictures that look like one before them, by the hash and thumbnail of the linter; also
-    those that cannot be decoded.
-    """
+    """The pictures that show what one before them shows, and those that cannot be decoded."""
     import tempfile
 
-    from hqm.lint.picture_checks import Look
+    from hqm.lint.picture_checks import Look, twins_among
 
-    looks: list[Look] = []
-    hashes = np.zeros((len(files), 64), dtype=bool)
-    twins: set[str] = set()
+    looks: dict[str, Look] = {}
+    paths: dict[str, Path] = {}
+    gone: set[str] = set()
     with tempfile.TemporaryDirectory() as place:
         for file in dict.fromkeys(files):
             pictures.put(file, "", Path(place))
+            paths[file] = Path(place) / file
             try:
-                look = Look.of(Path(place) / file)
+                looks[file] = Look.of(paths[file])
             except OSError:
-                twins.add(file)
-                continue
-            near = np.flatnonzero((hashes[: len(looks)] != look.hash).sum(axis=1) <= 10)
-            if any(looks[int(i)].like(look) for i in near):
-                twins.add(file)
-                continue
-            hashes[len(looks)] = look.hash
-            looks.append(look)
-    return frozenset(twins)
+                gone.add(file)
+        for twins in twins_among(looks, paths):
+            if twins.first not in gone:
+                gone.add(twins.second)
+    return frozenset(gone)
 
 
 def _written(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from hqm.commands import show, summary
-from hqm.commands.interrupt import interruption
+from hqm.commands.interrupt import interruption, report_failure
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW, OUTPUT, WHAT, RunOptions
 from hqm.commands.shared import (
@@ -28,6 +28,7 @@ from hqm.commands.shared import (
     write_together,
 )
 from hqm.commands.terminal import bars, judging
+from hqm.errors import HQMError
 from hqm.respondents.base import is_idle, waiting
 
 if TYPE_CHECKING:
@@ -175,19 +176,21 @@ def _store(path: Path, options: RunOptions, offline: bool) -> AbstractContextMan
 
 
 def _write(audited: Audit, folder: Path) -> None:
-    """Write audit.json, the findings and the report, all of them or none."""
+    """Write audit.json and the findings, both or none; then the report."""
     from hqm.benchmark.findings import findings_csv
 
     lists = findings_csv((each.benchmark, each.findings) for each in audited.audits)
-    with waiting("drawing the report"):
-        page = render(audited)
-    write_together(
-        {
-            folder / "audit.json": audited.to_json(),
-            folder / "findings.csv": lists,
-            folder / "report.html": page,
-        }
-    )
+    write_together({folder / "audit.json": audited.to_json(), folder / "findings.csv": lists})
+    try:
+        with waiting("drawing the report"):
+            page = render(audited)
+    except HQMError:
+        raise
+    except Exception as error:  # what is audited is written, whatever a figure makes of it
+        what = f"the report cannot be drawn; audit.json and findings.csv are in {folder}"
+        print(f"hqm: {what}. {report_failure(error)}", file=sys.stderr)
+        return
+    write_together({folder / "report.html": page})
 
 
 def _expect_workers(path: Path, options: RunOptions) -> None:
@@ -305,12 +308,12 @@ def _tell(
     stored = sum(job.stored for job in jobs)
     print(f"asked {outcome.asked}, stored before {stored}, errors {outcome.errors}")
     show.spent(spent(session.store, jobs, session.options.compute.prices))
-    kept = f"{stored + outcome.asked} answers are stored in {session.store.path}{left}"
+    state = f"{stored + outcome.asked} answers are stored in {session.store.path}{left}"
     if stop():
-        print(f"hqm: interrupted: {kept}. Go on with\n  {command()}", file=sys.stderr)
+        print(f"hqm: interrupted: {state}. Go on with\n  {command()}", file=sys.stderr)
         raise typer.Exit(stop.status)
     if session.budget.reached:
-        _end_at_the_bound(session, kept)
+        _end_at_the_bound(session, state)
     return not outcome.failed and outcome.errors == outcome.refused
 
 

@@ -127,8 +127,10 @@ def build(
     from hqm.builders.building import build as build_from
 
     asks_models = writer != OFFLINE or checker != OFFLINE
-    kept = writable(store_path([out.name], options.output.store)) if asks_models else nullcontext()
-    with waiting(f"building {out}"), kept as store:
+    opened = (
+        writable(store_path([out.name], options.output.store)) if asks_models else nullcontext()
+    )
+    with waiting(f"building {out}"), opened as store:
         built = build_from(
             recipe,
             source,

@@ -162,9 +162,9 @@ def comparison_of(
     command: str = "",
 ) -> Comparison:
     """Compare audits, or several readings of one store, and print nothing."""
-    from hqm.auditing.evidence import read_families
     from hqm.comparison.compare import compare_audits
     from hqm.decisions.prices import read_prices
+    from hqm.respondents.kinds import read_families
 
     if prices is not None and not forecast:
         raise UsageError(
@@ -228,7 +228,7 @@ def _need_no_answers(options: RunOptions, readings: Readings) -> None:
         "--level": judging.levels,
         "--stale": judging.stale != "refuse",
     }
-    extra = [name for name, given in needed.items() if given]
+    extra = [name for name, value in needed.items() if value]
     if extra:
         raise UsageError(
             f"{extra[0]} needs the answers, and an audit.json has only scores",

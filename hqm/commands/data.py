@@ -281,10 +281,12 @@ def forms(
         original, part = member.original, options.what.part
         if part:
             original = one_part(original, part, member.name)
-            kept = original.by_id
-            left_out = tuple(out for out in parallel.left_out if out.id in kept)
+            of_part = original.by_id
+            left_out = tuple(out for out in parallel.left_out if out.id in of_part)
             parallel = replace(
-                parallel, items=tuple(i for i in parallel.items if i.id in kept), left_out=left_out
+                parallel,
+                items=tuple(i for i in parallel.items if i.id in of_part),
+                left_out=left_out,
             )
         if rewriter is not None:
             parallel = _rewritten(member.name, original, parallel, rewriter, options.output.store)

@@ -73,8 +73,8 @@ def prepare() -> None:
         # typer wants the words and the place among them; bash splits at marks that stand inside our
         # names
         words = _words(line)
-        place = len(words) if line[-1:].isspace() else len(words) - 1
-        os.environ.update(COMP_WORDS=shlex.join(words), COMP_CWORD=str(place))
+        position = len(words) if line[-1:].isspace() else len(words) - 1
+        os.environ.update(COMP_WORDS=shlex.join(words), COMP_CWORD=str(position))
 
 
 def _words(line: str) -> list[str]:

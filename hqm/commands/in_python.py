@@ -323,11 +323,11 @@ def _loaded(
     if not isinstance(benchmark, Benchmark):
         return load(benchmark, **options.loading), part
     default: dict[str, Any] = RunOptions().loading
-    given = [name for name, value in options.loading.items() if value != default[name]]
-    if given:
+    changed = [name for name, value in options.loading.items() if value != default[name]]
+    if changed:
         raise UsageError(
-            f"{benchmark.name} is loaded, and {given[0]} is given beside it",
-            remedy=f"Give {given[0]} to hqm.load.",
+            f"{benchmark.name} is loaded, and {changed[0]} is given beside it",
+            remedy=f"Give {changed[0]} to hqm.load.",
         )
     whole = copy.copy(benchmark)
     if benchmark.part is not None:

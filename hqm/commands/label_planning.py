@@ -269,10 +269,10 @@ def _answers(session: Session, benchmark: Benchmark) -> tuple[list[Candidate], s
         # where a rule stopped the asking, the audit looks at the pictures that all respondents were
         # asked
         form = replace(form, items=tuple(item for item in form.items if item.id in column))
-        place = np.ix_(
+        cells = np.ix_(
             [row[who.name] for who in respondents], [column[item.id] for item in form.items]
         )
-        scores, errors = first.values[place], known.errors[place]
+        scores, errors = first.values[cells], known.errors[cells]
     candidates = []
     for i, who in enumerate(respondents):
         for j, (item, answer) in enumerate(
@@ -367,7 +367,7 @@ def _show(
     respondents = len({row.respondent for row in made.rows} - {""})
     counts = {name: sum(name in row.raters for row in made.rows) for name in made.raters}
     shared = sum(len(row.raters) > 1 for row in made.rows)
-    said: dict[str, Any] = {
+    summary: dict[str, Any] = {
         "plan": str(out),
         "labels": len(drawn),
         "population": made.population,
@@ -380,7 +380,7 @@ def _show(
         "errors_from": source,
     }
     if expected is not None:
-        said |= {
+        summary |= {
             "expected_width": expected.width,
             "expected_width_of_one": expected.width_of_one,
             "supposed_error": expected.supposed_error,
@@ -388,7 +388,7 @@ def _show(
             "labels_needed": expected.needed,
         }
     if as_json:
-        print(json.dumps(said, ensure_ascii=False))
+        print(json.dumps(summary, ensure_ascii=False))
         return
     of = f" of {respondents} respondents" if respondents else ""
     print(
@@ -400,8 +400,8 @@ def _show(
         + ", ".join(f"{name} {count:,}" for name, count in counts.items())
         + f"; {shared:,} labelled by all"
     )
-    if said["gold"]:
-        print(f"gold:   {said['gold']:,} answers with a known label are mixed in")
+    if summary["gold"]:
+        print(f"gold:   {summary['gold']:,} answers with a known label are mixed in")
     if expected is not None:
         print(
             f"width:  {expected.width:.3f} from end to end is expected of the 95% interval of the"

@@ -131,7 +131,9 @@ def _need_server() -> None:
 
 
 def _in_url(host: str) -> str:
-    return f"[{host}]" if ":" in host else "127.0.0.1" if host == "localhost" else host
+    if host == "localhost":
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
 
 
 @contextmanager
@@ -295,7 +297,7 @@ def export(
     if layout == "labels":
         written = export_labels(plan)
         write_together({to: written.text})
-        said: dict[str, Any] = {
+        summary: dict[str, Any] = {
             "file": str(to),
             "labels": written.labels,
             "answers": written.answers,
@@ -308,9 +310,9 @@ def export(
     else:
         tasks = export_tasks(plan, layout, to, pictures)
         write_together(dict(tasks.files))
-        said = {"files": [str(path) for path in tasks.files], "tasks": tasks.tasks}
+        summary = {"files": [str(path) for path in tasks.files], "tasks": tasks.tasks}
         line = f"{tasks.tasks:,} tasks: {', '.join(map(str, tasks.documents))}"
-    print(json.dumps(said, ensure_ascii=False) if options.output.as_json else line)
+    print(json.dumps(summary, ensure_ascii=False) if options.output.as_json else line)
 
 
 @with_options("as_json")

@@ -108,19 +108,19 @@ def _print(report: Report) -> None:
 
 
 def _program(report: Report) -> None:
-    place = str(Path(__file__).resolve().parent.parent)
+    folder = str(Path(__file__).resolve().parent.parent)
     cores = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
     memory = _memory()
     report.data |= {
-        "hqm": {"version": __version__, "place": place},
+        "hqm": {"version": __version__, "place": folder},
         "python": {"version": platform.python_version(), "place": sys.executable},
         "machine": {"system": platform.platform(), "cores": cores, "memory_bytes": memory},
     }
     held = f", {_size(memory)} memory" if memory else ""
     report.lines += [
-        ("hqm", f"{__version__} in {place}"),
+        ("hqm", f"{__version__} in {folder}"),
         (
             "python",
             (
@@ -151,8 +151,8 @@ def _libraries(report: Report) -> None:
     }
     there = [extra for extra in EXTRAS if extra in unmet and not unmet[extra]]
     shown = ("numpy", "scipy", "openai", "transformers")
-    said = ", ".join(f"{name} {versions[name]}" for name in shown if versions.get(name))
-    report.lines.append(("libraries", said))
+    versions_shown = ", ".join(f"{name} {versions[name]}" for name in shown if versions.get(name))
+    report.lines.append(("libraries", versions_shown))
     report.lines.append(("extras", ", ".join(there) or "none"))
     lacking = {extra: names for extra, names in unmet.items() if extra and names}
     for extra, names in lacking.items():
@@ -290,10 +290,10 @@ def _gpus_by_driver() -> list[str]:
 # --- data ---
 
 
-def _data(report: Report, given: Path | None) -> None:
+def _data(report: Report, option: Path | None) -> None:
     from hqm.benchmark.registry import card, names
 
-    named = given or (Path(os.environ["HQM_DATA"]) if os.environ.get("HQM_DATA") else None)
+    named = option or (Path(os.environ["HQM_DATA"]) if os.environ.get("HQM_DATA") else None)
     root = named or Path("data")
     rows = {name: _state(card(name), root) for name in names()}
     report.data["data"] = {
@@ -301,7 +301,9 @@ def _data(report: Report, given: Path | None) -> None:
         "exists": root.is_dir(),
         "benchmarks": rows,
     }
-    how = "--data" if given else "HQM_DATA" if named else "neither HQM_DATA nor --data is given"
+    how = "--data" if option else "HQM_DATA"
+    if named is None:
+        how = "neither HQM_DATA nor --data is given"
     report.lines.append(("data", f"{root} ({how}{'' if root.is_dir() else ', no such folder'})"))
     if named is not None and not root.is_dir():
         report.problems.append(f"{root} is no folder: correct {how}")
@@ -338,17 +340,19 @@ def _state(card: Card, root: Path) -> dict[str, Any]:
     folder = root / card.data.folder
     missing = []
     for file in card.source.files:
-        places = [
+        candidates = [
             folder / file.path,
             *([(folder / file.path).with_name(file.instead)] if file.instead else []),
         ]
         if not file.optional and not any(
-            place.is_file() and _whole(place, file.size) for place in places
+            candidate.is_file() and _whole(candidate, file.size) for candidate in candidates
         ):
             missing.append(file.path)
     pictures = folder / card.data.images if card.data.images else folder
     seen = any(pictures.iterdir()) if pictures.is_dir() else pictures.is_file()
-    state = "missing" if not folder.is_dir() else "incomplete" if missing else "complete"
+    state = "incomplete" if missing else "complete"
+    if not folder.is_dir():
+        state = "missing"
     return {"state": state, "folder": str(folder), "missing": missing, "pictures": seen}
 
 
@@ -359,9 +363,9 @@ def _whole(path: Path, size: int) -> bool:
 # --- servers ---
 
 
-def _servers(report: Report, given: Sequence[str]) -> None:
+def _servers(report: Report, urls: Sequence[str]) -> None:
     named = [
-        *given,
+        *urls,
         *([os.environ["OPENAI_BASE_URL"]] if os.environ.get("OPENAI_BASE_URL") else []),
     ]
     seen = [{**_ask(url), "named": True} for url in dict.fromkeys(named)]
@@ -407,12 +411,12 @@ def _ask(url: str, patience: float = _PATIENCE) -> dict[str, Any]:
             models = [str(model.get("id")) for model in json.load(reply)["data"]]
     except HTTPError as error:
         wants = error.code in (401, 403)
-        said = (
+        answer = (
             "it is there, and wants a key"
             if wants
             else f"it answers {error.code}: does the address end in /v1?"
         )
-        return {"url": url, "reachable": wants, "models": [], "said": said}
+        return {"url": url, "reachable": wants, "models": [], "said": answer}
     except (URLError, OSError, http.client.HTTPException) as error:
         return {
             "url": url,
@@ -439,12 +443,12 @@ def _ask(url: str, patience: float = _PATIENCE) -> dict[str, Any]:
 # --- room for answers ---
 
 
-def _store(report: Report, given: Path | None) -> None:
+def _store(report: Report, option: Path | None) -> None:
     """Whether a store can be made and locked where commands put it."""
     import tempfile
 
-    wanted = given.parent if given else Path("out")
-    folder = next(place for place in _upwards(wanted) if place.is_dir())
+    wanted = option.parent if option else Path("out")
+    folder = next(parent for parent in _upwards(wanted) if parent.is_dir())
     row: dict[str, Any] = {"folder": str(wanted.absolute()), "writable": True, "locks": True}
     try:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".hqm-doctor-") as file:

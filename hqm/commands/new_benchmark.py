@@ -129,12 +129,12 @@ def write_new_benchmark(
         raise UsageError(
             "it is there already", place=str(folder), remedy="Name a folder that is new or empty."
         )
-    given = {"pictures": images, "columns": ", ".join(columns), "a split": split}
-    without = next((what for what, value in given.items() if value), None)
+    options = {"pictures": images, "columns": ", ".join(columns), "a split": split}
+    without = next((what for what, value in options.items() if value), None)
     if questions is None and without:
         raise UsageError(
             f"{without} without questions",
-            place=given[without] or "",
+            place=options[without] or "",
             remedy="Name a file with --from.",
         )
     about = about or About()
@@ -162,13 +162,15 @@ def _from_source(
     split: str | None,
     keep_going: bool,
 ) -> tuple[Made, Sequence[Mapping[str, Any]], About]:
-    said = parse_columns(columns)
+    named_columns = parse_columns(columns)
     source = open_source(questions)
     if split:
         source = source.only([part.strip() for part in split.split(",")])
     (beside / "images").mkdir()
     gathered = Gathered(beside / "images", _place_of_pictures(images) if images else None)
-    read = read_questions(source, said, gathered, cast("Task | None", task), keep_going=keep_going)
+    read = read_questions(
+        source, named_columns, gathered, cast("Task | None", task), keep_going=keep_going
+    )
     if read.faults:
         with (beside / "left_out.csv").open("w", encoding="utf-8", newline="") as file:
             table = csv.writer(file)

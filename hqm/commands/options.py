@@ -363,8 +363,8 @@ class Asking:
     @property
     def sampling(self) -> dict[str, float]:
         """The settings of sampling that were given; the benchmark's card has the rest."""
-        given = {key: getattr(self, key) for key in ("temperature", "top_p", "max_tokens", "seed")}
-        return {key: value for key, value in given.items() if value is not None}
+        chosen = {key: getattr(self, key) for key in ("temperature", "top_p", "max_tokens", "seed")}
+        return {key: value for key, value in chosen.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)

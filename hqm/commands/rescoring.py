@@ -17,7 +17,7 @@ from hqm.administration.asks import StoredRespondent
 from hqm.administration.stored_answers import Answers, respondents_in
 from hqm.auditing.audit import Audit, BenchmarkAudit
 from hqm.auditing.auditor import audit
-from hqm.auditing.evidence import Evidence, families_of, read_families
+from hqm.auditing.evidence import Evidence
 from hqm.benchmark.adapter import Benchmark, Scoring
 from hqm.benchmark.registry import load
 from hqm.commands import options as groups
@@ -26,6 +26,7 @@ from hqm.commands.session import Session
 from hqm.commands.shared import find_audit, readable
 from hqm.decisions.short_form_folder import Shortened, Source, shorten_matrix, write_short_forms
 from hqm.errors import DataError, DesignError, HQMError, UsageError
+from hqm.respondents.kinds import check_families, families_of, read_families
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest_file
 from hqm.store.database import Store
@@ -262,6 +263,7 @@ def from_audit(
         known = (
             read_families(options.who.families) if options.who.families else dict(audited.families)
         )
+        check_families(known, matrix.respondents)
         source = Source(
             digest_file(file), next((e.signature for e in audited.estimates if e.signature), "")
         )
@@ -290,13 +292,15 @@ def from_audit(
 
 def _as_audited(options: groups.RunOptions, whole: Audit) -> groups.RunOptions:
     """The options under which the answers are scored as in the audit."""
-    said = whole.record.get("settings", {})
+    settings = whole.record.get("settings", {})
     reading = {
-        key: said[key] for key in ("scoring", "parser", "words", "withheld") if said.get(key)
+        key: settings[key]
+        for key in ("scoring", "parser", "words", "withheld")
+        if settings.get(key)
     }
-    judging = {key: said[key] for key in ("mode", "prompts") if said.get(key)}
-    judging |= {key: tuple(said[key]) for key in ("judges", "roles") if said.get(key)}
-    asking = groups.Asking(blind=bool(said.get("blind")))
+    judging = {key: settings[key] for key in ("mode", "prompts") if settings.get(key)}
+    judging |= {key: tuple(settings[key]) for key in ("judges", "roles") if settings.get(key)}
+    asking = groups.Asking(blind=bool(settings.get("blind")))
     return replace(
         options, reading=groups.Reading(**reading), judging=groups.Judging(**judging), asking=asking
     )
@@ -356,17 +360,17 @@ def _check_same_items(
         return
     rows = session.answers.by_respondent(benchmark, benchmark.original, who, 0).values()
     asked = [any(answer is not None for answer in answers) for answers in zip(*rows, strict=True)]
-    kept = replace(
+    answered = replace(
         benchmark.original,
         items=tuple(item for item, put in zip(benchmark.original.items, asked, strict=True) if put),
     )
-    if kept.digest != wanted:
+    if answered.digest != wanted:
         raise DataError(
             f"it is of other items than {benchmark.label} has now",
             place=str(file),
             remedy="Make the audit again, or name the version that was audited.",
         )
-    benchmark.original = kept
+    benchmark.original = answered
 
 
 def _matrix(
@@ -393,7 +397,7 @@ def _check_scores(
     if cell.judge != "rule":
         return
     ids = [item.id for item in short.original.items]
-    place = {item.id: i for i, item in enumerate(benchmark.original.items)}
+    columns = {item.id: i for i, item in enumerate(benchmark.original.items)}
     builder = MatrixBuilder(
         cell, short.original, short.verdict, short.subsets, short.groupings, short.relate
     )
@@ -403,7 +407,7 @@ def _check_scores(
             benchmark, benchmark.original, respondent, cell.run
         )
         try:
-            builder.add(respondent.name, [row[place[key]] for key in ids])
+            builder.add(respondent.name, [row[columns[key]] for key in ids])
         except HQMError as error:
             raise DesignError(
                 f"its answers cannot be scored without the files of its release ({error})",

@@ -34,7 +34,7 @@ from hqm.administration.stored_answers import (
     respondents_of,
 )
 from hqm.auditing.audit import Audit, BenchmarkAudit
-from hqm.auditing.evidence import Evidence, gather, read_families
+from hqm.auditing.evidence import Evidence, gather
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.corrected_keys import CorrectedKey, read_key
 from hqm.benchmark.items import cut
@@ -58,7 +58,7 @@ from hqm.labels.label_pooling import LEVELS, POOLS, STAGE, STALES
 from hqm.labels.people_labels import Labels, stored_labels
 from hqm.respondents import make_respondent
 from hqm.respondents.base import RecordedRespondent, Respondent, RespondentName
-from hqm.respondents.kinds import kind_of
+from hqm.respondents.kinds import kind_of, read_families
 from hqm.respondents.server_limits import Budget
 from hqm.store.database import Store
 from hqm.types import ORIGINAL, REWORDINGS, Form, Judgement
@@ -445,8 +445,8 @@ class Session:
             if path is not None
             else stored_labels(self.store, benchmark, form, 0)
         )
-        given = self.answers.by_answer(benchmark, form, respondents, 0)
-        return units_asked(labelled_units(benchmark, form, labels), given)
+        answers = self.answers.by_answer(benchmark, form, respondents, 0)
+        return units_asked(labelled_units(benchmark, form, labels), answers)
 
     def pending_judgements(self) -> dict[str, int]:
         """Judge -> how many questions about the answers stored so far it has not replied to."""
@@ -722,15 +722,15 @@ def _how_labels_are_used(options: JudgingOptions) -> dict[str, Any]:
     UsageError
         An option has a value that it does not know.
     """
-    for name, given, known in (
+    for name, value, known in (
         ("pool", options.pool, POOLS),
         ("stale", options.stale, STALES),
         *(("levels", level, LEVELS) for level in options.levels),
     ):
-        if given is not None and given not in known:
-            what = f"the setting {name} has no value {given!r}"
+        if value is not None and value not in known:
+            what = f"the setting {name} has no value {value!r}"
             remedy = f"It has {', '.join(known)}."
-            raise UsageError(what, remedy=remedy, given=given, known=known)
+            raise UsageError(what, remedy=remedy, given=value, known=known)
     return {"pool": options.pool, "stale": options.stale, "levels": options.levels or ("model",)}
 
 

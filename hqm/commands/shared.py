@@ -114,11 +114,11 @@ def find_audit(path: Path) -> Path:
         There is no such file, or a folder has none or several; the sentence says what was near.
     """
     if path.is_dir():
-        for place in (path / AUDIT, path / "out" / AUDIT):
-            if place.is_file():
-                return place
+        for candidate in (path / AUDIT, path / "out" / AUDIT):
+            if candidate.is_file():
+                return candidate
         below = sorted(
-            str(place) for depth in ("*", "*/*") for place in path.glob(f"{depth}/{AUDIT}")
+            str(candidate) for depth in ("*", "*/*") for candidate in path.glob(f"{depth}/{AUDIT}")
         )
         if len(below) == 1:
             return Path(below[0])
@@ -204,12 +204,12 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
         One cannot be written.
     """
     parts = {path: path.with_name(f"{path.name}.part") for path in contents}
-    place = next(iter(contents))
+    path = next(iter(contents))
     try:
-        for place, part in parts.items():
-            content = contents[place]
-            place.parent.mkdir(parents=True, exist_ok=True)
-            if place.is_dir():
+        for path, part in parts.items():
+            content = contents[path]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_dir():
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             with part.open("wb") as file:
                 # half a character, as a file's name may have, is written as its escape
@@ -220,17 +220,17 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
                 )
                 file.flush()
                 os.fsync(file.fileno())
-        for place, part in parts.items():
-            part.replace(place)
+        for path, part in parts.items():
+            part.replace(path)
     except OSError as error:
         for part in parts.values():
             with suppress(OSError):
                 part.unlink(missing_ok=True)
-        kept = " What was there before is unchanged." if place.is_file() else ""
+        unchanged = " What was there before is unchanged." if path.is_file() else ""
         raise DataError(
             f"it cannot be written: {error.strerror}",
-            place=str(place),
-            remedy=f"Make room, or name another place.{kept}",
+            place=str(path),
+            remedy=f"Make room, or name another place.{unchanged}",
         ) from None
 
 

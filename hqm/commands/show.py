@@ -384,19 +384,19 @@ def _tally(severities: Sequence[str]) -> str:
     from hqm.benchmark.findings import SEVERITIES
 
     counts = {severity: severities.count(severity) for severity in SEVERITIES}
-    said = [f"{n} {severity}{'' if n == 1 else 's'}" for severity, n in counts.items() if n]
-    return f"found: {', '.join(said)}" if said else "nothing found"
+    counted = [f"{n} {severity}{'' if n == 1 else 's'}" for severity, n in counts.items() if n]
+    return f"found: {', '.join(counted)}" if counted else "nothing found"
 
 
 def made(new: Made) -> None:
     """`hqm new`: what was read and written, and what to do next."""
     print(f"{new.folder}: {new.items} {new.task} items, {new.pictures} pictures")
     if new.columns:
-        said = {"prompt": "question", "target": "answer"}
+        words = {"prompt": "question", "target": "answer"}
         print(
             "read: "
             + ", ".join(
-                f"{said.get(name, name)} from {column}" for name, column in new.columns.items()
+                f"{words.get(name, name)} from {column}" for name, column in new.columns.items()
             )
         )
     if new.unused:
@@ -440,8 +440,8 @@ def gate(result: Gate, github: bool, as_json: bool) -> None:
         outcome: sum(test.outcome == outcome for test in result.tests)
         for outcome in ("PASS", "FAIL", "NOT MEASURED")
     }
-    said = ", ".join(f"{n} {outcome}" for outcome, n in counts.items())
-    print(f"policy {result.policy}: {'passed' if result.passed else 'not passed'} ({said})")
+    outcomes = ", ".join(f"{n} {outcome}" for outcome, n in counts.items())
+    print(f"policy {result.policy}: {'passed' if result.passed else 'not passed'} ({outcomes})")
     if github:
         for line in result.annotations():
             print(line)
@@ -541,9 +541,11 @@ def plan(made: Plan, as_json: bool) -> None:
             " answers, ask more."
         )
     for bound in made.bounds:
-        said = "would end the command" if bound.ends_it else "would not be reached"
+        outcome = "would end the command" if bound.ends_it else "would not be reached"
         most = "" if bound.option == "--max-requests" else " at most"
-        print(f"{bound.option} {bound.limit:,.10g} {said}: {bound.needed:,.10g}{most} are planned.")
+        print(
+            f"{bound.option} {bound.limit:,.10g} {outcome}: {bound.needed:,.10g}{most} are planned."
+        )
     if made.bounds and made.judging:
         print(
             "The judges' further questions, and their tokens and cost, come on top of what is"
@@ -676,14 +678,19 @@ def file_score(score: FileScore, as_json: bool) -> None:
         print_json(score.to_dict())
         return
     part = f" {score.part}" if score.part else ""
-    reader = (
-        f", parser {score.parser}" if score.parser else f", mode {score.mode}" if score.mode else ""
-    )
+    reader = f", mode {score.mode}" if score.mode else ""
+    if score.parser:
+        reader = f", parser {score.parser}"
     states = ", ".join(f"{state} {n}" for state, n in score.states.items())
     print(
         f"{score.benchmark}{part}: {score.scoring} scoring{reader}, {score.n} items,"
         f" {score.unscored} unscored ({states})"
     )
+    if score.scoring == "official" and not score.withheld:
+        print(
+            "official: answers are read and counted as the release does; refused and empty ones are"
+            " left out (--withheld official counts them as the release does)"
+        )
     if advice := advice_on_cut(score.states):
         print(f"{score.benchmark}{part}: {advice}")
     flag = f"  WITHHELD {score.withheld}" if score.withheld else ""
@@ -698,6 +705,9 @@ def file_score(score: FileScore, as_json: bool) -> None:
     for name, value in score.metrics.items():
         beside = f"{_exact(corrected[name])}" if name in corrected else ""
         print(f"  {name:24} {_exact(value):{22 if beside else 0}} {beside}".rstrip() + flag)
+    for part_of, values in score.by_part.items():
+        for name, value in values.items():
+            print(f"  {f'{part_of}.{name}':34} {_exact(value)}{flag}")
     for name, value in score.criterion.items():
         print(f"  people.{name:17} {'undefined' if value is None else repr(value)}{flag}")
     if score.recorded:
@@ -741,9 +751,9 @@ def table_audit(audit: TableAudit) -> None:
         print(f"note: {note}.")
     for each in audit.contradictions:
         v = each.violation
-        place = ", ".join(part for part in (v.row, v.column) if part)
+        cell = ", ".join(part for part in (v.row, v.column) if part)
         unless = f"; possible only if {each.unless}" if each.unless else ""
-        print(f"{v.kind}: {place} = {v.printed}: {v.reason}{unless}")
+        print(f"{v.kind}: {cell} = {v.printed}: {v.reason}{unless}")
     print(audit.checked.sentence())
 
 

@@ -101,12 +101,12 @@ def table(
 
     It says what the numbers show of their own reliability, and where they contradict each other.
     """
-    from hqm.auditing.evidence import read_families
     from hqm.published.table_audit import audit_table, read_table
+    from hqm.respondents.kinds import read_families
     from hqm.version import __version__
 
     pair = tuple(part.strip() for part in columns.split(",")) if columns else None
-    if pair is not None and len(pair) != 2:
+    if pair is not None and (len(pair) != 2 or pair[0] == pair[1]):
         raise UsageError(
             f"--columns {columns!r} does not name two columns",
             remedy="Write --columns first,other.",
@@ -148,16 +148,22 @@ def by_column(
 
     whole: list[T] = []
     values: dict[str, T] = {}
+
+    def keep(column: str, value: str, place: str) -> None:
+        read_value = read(value.strip(), place)
+        if values.setdefault(column, read_value) != read_value:
+            raise UsageError(
+                f"the column {column!r} is given two values", place=place, remedy="Keep one."
+            )
+
     for text in texts:
         column, equals, value = text.rpartition("=")
         if equals and not _is_file(text):
-            values[column.strip()] = read(value.strip(), f"--{name} {text!r}")
+            keep(column.strip(), value, f"--{name} {text!r}")
         elif _is_file(text):
             for i, record in enumerate(read_records(Path(text)), 1):
                 place = f"{text}: record {i}"
-                values[str(take(record, "column", place))] = read(
-                    str(take(record, name, place)).strip(), place
-                )
+                keep(str(take(record, "column", place)), str(take(record, name, place)), place)
         else:
             whole.append(read(text.strip(), f"--{name} {text!r}"))
     if len(whole) > 1 or (whole and values):

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from hqm.auditing.audit import Audit, BenchmarkAudit
-from hqm.auditing.evidence import families_of, infer_family
 from hqm.comparison.forecasting import forecasts
 from hqm.comparison.measure_tests import (
     agreements,
@@ -27,6 +26,7 @@ from hqm.comparison.measures import Closer, Comparison, Difference, Measure, mea
 from hqm.decisions.prices import PriceList
 from hqm.errors import DesignError
 from hqm.psychometrics import family_dependence, holm_in_order
+from hqm.respondents.kinds import check_families, families_of, infer_family
 from hqm.types import Cell
 
 
@@ -102,6 +102,7 @@ def compare_audits(
             f"the measures share {len(names)} respondents ({there})",
             remedy="Compare measures of the same respondents, three or more, under the same names.",
         )
+    check_families(families, names)
     given = {name: family for audited in every for name, family in audited.families.items()} | dict(
         families or {}
     )
@@ -126,7 +127,7 @@ def compare_audits(
         families=dict(zip(names, family_names, strict=True)),
         n_effective=effective,
         length=common,
-        indicators=side_by_side(measures, names, family_names, seed),
+        indicators=side_by_side(measures, names, family_names),
         differences=differences,
         agreements=tuple(agreements(measures, names, effective, seed)),
         closer=goes_with,

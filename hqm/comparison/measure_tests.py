@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -47,8 +48,9 @@ from hqm.psychometrics import (
     williams_test,
 )
 from hqm.psychometrics.compare_reliability import Statistic
-from hqm.psychometrics.correlation import size_of
-from hqm.psychometrics.resampling import FEWEST, respondent_bootstrap
+from hqm.psychometrics.families import Relatives, Rows, at_least
+from hqm.psychometrics.resampling import FEWEST
+from hqm.psychometrics.result import size_of
 
 Floats = npt.NDArray[np.float64]
 _Z = 1.959963984540054
@@ -349,26 +351,21 @@ def administrations(measure: Measure, indicator: str, names: Sequence[str]) -> L
 
 
 def side_by_side(
-    measures: Sequence[Measure], names: Sequence[str], families: Sequence[str], seed: int
+    measures: Sequence[Measure], names: Sequence[str], families: Sequence[str]
 ) -> dict[str, dict[str, Coefficient]]:
-    """Indicator -> measure -> coefficient over the shared respondents, with its bootstrap
-    interval.
-    """
+    """Indicator -> measure -> coefficient over the shared respondents, and its least for others."""
     coefficients: dict[str, dict[str, Coefficient]] = {}
     for indicator, (_, statistic) in COMPARED.items():
         for measure in measures:
             data = administrations(measure, indicator, names)
             if data is not None:
-                rng = stream(seed, f"compare {indicator} {measure.key}")
                 coefficients.setdefault(indicator, {})[measure.label] = _single(
-                    data, statistic, families, rng
+                    data, statistic, families
                 )
     return coefficients
 
 
-def _single(
-    data: LeftOutScores, statistic: Statistic, families: Sequence[str], rng: np.random.Generator
-) -> Coefficient:
+def _single(data: LeftOutScores, statistic: Statistic, families: Sequence[str]) -> Coefficient:
     scores, noise = data.scores, data.noise
     known = np.asarray(np.isfinite(scores).all(axis=0))
     if noise is not None:
@@ -385,15 +382,15 @@ def _single(
             "degenerate", "all respondents have the same score in an administration", n
         )
     family_names = [f for f, k in zip(families, known.tolist(), strict=True) if k]
-    bounds, se = respondent_bootstrap(
-        lambda w: weighted_reliability(w, x, statistic, v),
-        n,
-        rng,
-        families=family_names if len(set(family_names)) < n else None,
-    )
-    if bounds is None:
-        return Coefficient(value, n=n, method="too few respondents or families for an interval")
-    return Coefficient(value, bounds.low, bounds.high, n, bounds.level, bounds.method, se=se)
+
+    def without(rows: Rows) -> tuple[float, float]:
+        noises = None if v is None else v[rows]
+        weights = np.ones((1, len(rows)))
+        reliability = float(weighted_reliability(weights, x[:, rows], statistic, noises)[0])
+        return reliability, float(x[:, rows].mean(axis=0).var(ddof=1))
+
+    bare = Coefficient(value, n=n, method="too few respondents or families for a lower end")
+    return at_least(bare, without, x.mean(axis=0), Relatives(tuple(family_names)))
 
 
 def tested(
@@ -519,12 +516,7 @@ def growth_of(measure: Measure, more: int) -> Growth | None:
     seeds = tuple(
         (
             k,
-            replace(
-                now,
-                value=spearman_brown(now.value, k),
-                low=spearman_brown(low, k),
-                high=spearman_brown(high, k),
-            ),
+            now.moved(partial(spearman_brown, factor=k)),
         )
         for k in SEEDS
     )

@@ -17,7 +17,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
+
+import numpy as np
 
 from hqm.errors import DataError, ImageError
 from hqm.files.cache import (
@@ -33,6 +35,9 @@ from hqm.files.cache import (
 )
 from hqm.files.records import read_records, read_text
 from hqm.signature import digest_file
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 # --- the sizes and checksums that a benchmark's pictures must have ---
 
@@ -129,12 +134,46 @@ def _from_records(path: Path) -> Iterator[tuple[str, Listed]]:
 _ORIENTATION = 0x0112
 
 
+def as_rgb(opened: Image.Image) -> Image.Image:
+    """A picture as people see it: upright, on white, and its first frame; more than 8 bits a shade
+    are scaled by their range.
+    """
+    from PIL import Image, ImageOps
+
+    picture = ImageOps.exif_transpose(opened)
+    if picture.mode[:1] in "IF":
+        shades = np.nan_to_num(np.asarray(picture, dtype=np.float64))
+        reach = max(float(np.ptp(shades)), 1e-300)
+        return Image.fromarray((255 * (shades - shades.min()) / reach).astype(np.uint8)).convert(
+            "RGB"
+        )
+    if not picture.has_transparency_data:
+        return picture.convert("RGB")
+    layered = picture.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", layered.size, "white"), layered).convert("RGB")
+
+
+def oddities(opened: Image.Image) -> list[str]:
+    """What makes a picture look different from one program to another, in words."""
+    frames, turned = getattr(opened, "n_frames", 1), opened.getexif().get(_ORIENTATION, 1)
+    clear = False
+    if opened.has_transparency_data:
+        clear = int(np.asarray(opened.convert("RGBA"))[..., 3].min()) < 255
+    odd = {
+        "more than 8 bits a shade": opened.mode[:1] in "IF",
+        opened.mode: opened.mode in ("CMYK", "LAB", "HSV"),
+        "transparency": clear,
+        "turned by its EXIF data": turned != 1,
+        f"{frames} frames": frames > 1,
+    }
+    return [what for what, so in odd.items() if so]
+
+
 def scaled(path: Path, percent: int) -> Path:
     """A picture at a percentage of its width and height, as a PNG file in the cache.
 
-    What is shown differs from the picture in nothing but its size: no loss by compression is added,
-    and a tag that says how the picture is to be turned stays. Transparency is left out, as
-    respondents do that run here.
+    What is shown differs from the picture as people see it (`as_rgb`) in nothing but its size: no
+    loss by compression is added.
 
     - `path`: The picture; `check_picture` has found that it can be used.
     - `percent`: 1 to 99. A side has at least one pixel.
@@ -150,23 +189,20 @@ def scaled(path: Path, percent: int) -> Path:
 
     try:
         name = digest_file(path).partition(":")[2]
-        target = cache_folder() / "scaled" / name[:2] / f"{name}-{percent}.png"
+        target = cache_folder() / "scaled" / name[:2] / f"{name}-{percent}-rgb.png"
         if target.is_file():
             return target
         with Image.open(path) as picture:
-            turned = picture.getexif().get(_ORIENTATION)
-            size = tuple(max(1, round(side * percent / 100)) for side in picture.size)
-            small = picture.convert("RGB").resize((size[0], size[1]), Image.Resampling.LANCZOS)
+            upright = as_rgb(picture)
+        width, height = (max(1, round(side * percent / 100)) for side in upright.size)
+        small = upright.resize((width, height), Image.Resampling.LANCZOS)
     except Exception as error:  # the decoders raise whatever a broken file makes them raise
         what = (
             f"the picture cannot be scaled: {' '.join(str(error).split()) or type(error).__name__}"
         )
         raise ImageError(what, place=str(path), remedy="Fetch it again.") from None
-    exif = Image.Exif()
-    if turned is not None:
-        exif[_ORIENTATION] = turned
     with writing(target.parent), replacing(target) as part:
-        small.save(part, "PNG", **({"exif": exif} if turned is not None else {}))
+        small.save(part, "PNG")
     return target
 
 

@@ -65,7 +65,8 @@ def check_public(address: str) -> None:
         elif whole.ipv4_mapped:
             inner = [whole.ipv4_mapped]
         elif whole.sixtofour:
-            inner.append(whole.sixtofour)
+            # the block as a whole is global to some versions of Python only
+            inner = [whole.sixtofour]
         elif whole.teredo:
             inner += whole.teredo
     if not all(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -172,6 +173,7 @@ class _Reader:
 
     def __init__(self, known: Mapping[str, Form]) -> None:
         self.known = known
+        self._looks: dict[str, str] = {}
         self.recorded: dict[tuple[str, str, int, str], dict[str, Response]] = {}
         self.asked: list[tuple[str, str, Item]] = []
         """What the records of a file say that their items ask: place, text, item."""
@@ -231,6 +233,10 @@ class _Reader:
             raise AnswerError(f"the benchmark has no item {key!r}", place=place)
         named, run = record.get("respondent", stem), record.get("run", 0)
         name = storable(_name(named, "respondent", place))
+        same = self._looks.setdefault(unicodedata.normalize("NFC", name).strip(), name)
+        if same != name:
+            what = f"the respondents {same!r} and {name!r} look the same"
+            raise AnswerError(what, place=place, remedy="Write the name of one in one way.")
         scale = percentage(record.get("resolution"), place)
         if scale and form != ORIGINAL:
             what = f"the form {form!r} has the resolution {scale}"

@@ -173,6 +173,11 @@ class Case:
         return self.first.mask(self.metric)
 
     @property
+    def related(self) -> dict[str, Any]:
+        """What an estimator is told of relatives among the respondents."""
+        return {"n_effective": self.n_effective, "families": self.families}
+
+    @property
     def n_items(self) -> int:
         return int(self.mask.sum())
 

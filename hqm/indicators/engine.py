@@ -11,7 +11,7 @@ from typing import Any
 from hqm.indicators.cases import Case
 from hqm.indicators.catalogue import indicators_of
 from hqm.indicators.indicator import Indicator, Result
-from hqm.psychometrics import Bounds, Coefficient, too_few_families, too_near_a_bound
+from hqm.psychometrics import Bounds, Coefficient, too_few_families, too_few_respondents
 from hqm.signature import digest, sign
 from hqm.types import Estimate, Interval
 from hqm.version import __version__
@@ -19,6 +19,7 @@ from hqm.version import __version__
 _MANY = 0.01
 """The share of unscored answers from which an estimate carries the flag UNPARSED."""
 _FEW = 20
+_NO_BOUND = "it is 1, or has no value without one of the respondents"
 
 
 def estimates(case: Case) -> list[Estimate]:
@@ -61,24 +62,14 @@ def _repeats(value: Coefficient) -> Coefficient:
         "the answers were drawn without chance (temperature 0 or identical answers): they repeat by"
         " construction"
     )
-    return Coefficient(
-        value.value,
-        value.low,
-        value.high,
-        value.n,
-        value.level,
-        value.method,
-        "not_informative",
-        reason,
-        flags=("DETERMINISTIC",),
+    return replace(
+        value, status="not_informative", reason=reason, fixed=None, flags=("DETERMINISTIC",)
     )
 
 
 def _signed(case: Case, indicator: Indicator, result: Result) -> Estimate:
     name, value, detail = indicator.name, result.coefficient, dict(result.detail)
-    detail |= _relatives(case, result, indicator.fewest_families)
-    if indicator.compares_spread and math.isfinite(value.low) and (reason := _crowded(case)):
-        detail.setdefault("no_interval_for_others", reason)
+    detail |= _others(case, indicator, result)
     if "no_interval_for_others" in detail:
         value = replace(value, low=math.nan, high=math.nan)
     respondents, items = _used(case, value)
@@ -144,27 +135,30 @@ def _losses(case: Case, respondents: int, items: int) -> dict[str, Any]:
     return {name: 1 - used / there for name, (used, there) in shares.items() if used < there}
 
 
-def _relatives(case: Case, result: Result, fewest: int) -> dict[str, Any]:
-    """What relatives among the respondents mean for an interval over respondents."""
-    independent, count = case.n_effective, len(case.respondents)
-    if result.over != "model_population" or not math.isfinite(result.coefficient.low):
-        return {}
-    if independent is None or len(set(case.families)) in (0, count):
-        return {}
-    source = "told from their names" if case.families_told else "as given"
-    said: dict[str, Any] = {
-        "n_effective": independent,
-        "families": f"{len(set(case.families))}, {source}",
-    }
-    reason = too_few_families(case.families, fewest)
-    return {**said, "no_interval_for_others": f"{reason} (families {source})"} if reason else said
-
-
-def _crowded(case: Case) -> str:
-    """Why the scores of an administration are too near a bound to say how other respondents
-    spread.
+def _others(case: Case, indicator: Indicator, result: Result) -> dict[str, Any]:
+    """What relatives among the respondents mean for other respondents, and why nothing is said of
+    those.
     """
-    return next((reason for row in case.scores if (reason := too_near_a_bound(row))), "")
+    value = result.coefficient
+    known = math.isfinite(value.low)
+    if result.over != "model_population" or not (known or indicator.one_sided):
+        return {}
+    if value.status != "ok" and not known:
+        return {}
+    said: dict[str, Any] = {}
+    source = ""
+    if case.n_effective is not None and 0 < len(set(case.families)) < len(case.respondents):
+        source = "told from their names" if case.families_told else "as given"
+        said = {
+            "n_effective": case.n_effective,
+            "families": f"{len(set(case.families))}, {source}",
+        }
+    reason = too_few_families(case.families)
+    if indicator.one_sided and not known:
+        reason = too_few_respondents(value.n or len(case.respondents), case.families) or _NO_BOUND
+    if reason:
+        said["no_interval_for_others"] = f"{reason} (families {source})" if source else reason
+    return said
 
 
 def _signature(case: Case, name: str, method: str, respondents: int, items: int) -> str:

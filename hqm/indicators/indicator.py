@@ -11,7 +11,6 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from hqm.indicators.cases import Case
 from hqm.psychometrics import Coefficient
-from hqm.psychometrics.families import FEWEST_FAMILIES
 from hqm.psychometrics.result import Status
 from hqm.scoring.metrics import Better
 
@@ -157,6 +156,8 @@ class Unit:
 SCORE = Unit("in the metric's units", kind="score")
 SHARE = Unit("share", 0, 1, kind="share")
 SHARE_DIFFERENCE = Unit("share", -1, 1, kind="share")
+SHARE_OF_REST = Unit("share", most=1, kind="share")
+"""Below blind answers there is no end: all wrong where they are right nine times of ten is −9."""
 CORRELATION = Unit("correlation, −1 to 1", -1, 1)
 AGREEMENT = Unit("agreement, 1 is full", most=1)
 RELIABILITY = Unit("reliability, 1 is full", most=1)
@@ -238,12 +239,9 @@ class Indicator:
         What a case must have, in the order in which it is asked for.
     better, digits
         Which direction is good, and how many decimals reports show.
-    compares_spread
-        Whether it is a ratio of variances between respondents, whose interval over other
-        respondents needs scores that do not crowd at a bound.
-    fewest_families
-        How many families its interval over other respondents needs where some respondents are
-        relatives.
+    one_sided
+        Whether it compares variances or orders of respondents, so that of other respondents only a
+        lower end is known (`psychometrics.at_least`).
     repeats
         Whether it is 1 by construction where answers are drawn without chance, so that it then says
         nothing.
@@ -261,8 +259,7 @@ class Indicator:
     digits: int = 3
     headline: tuple[Family, ...] = ()
     repeats: bool = False
-    compares_spread: bool = False
-    fewest_families: int = FEWEST_FAMILIES
+    one_sided: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "title", self.title or self.name.replace("_", " "))

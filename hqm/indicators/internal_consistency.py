@@ -83,9 +83,7 @@ def _alpha(case: Case) -> Result:
     """Pictures are the parts of the test where several items share one; `of_items` takes the items
     as parts all the same.
     """
-    study = cronbach_alpha(
-        case.item_scores[0], case.clusters, n_effective=case.n_effective, drop="answers"
-    )
+    study = cronbach_alpha(case.item_scores[0], case.clusters, **case.related, drop="answers")
     return result(
         study.coefficient,
         varying=finite(study.varying.value),
@@ -113,16 +111,16 @@ def _typed(case: Case) -> tuple[Array, list[str], Array]:
 
 
 def _stratified_alpha(case: Case) -> Coefficient:
-    return stratified_alpha(*case.once(_typed), n_effective=case.n_effective)
+    return stratified_alpha(*case.once(_typed), **case.related)
 
 
 def _omega_types(case: Case) -> Coefficient:
-    return omega_of_types(*case.once(_typed), n_effective=case.n_effective)
+    return omega_of_types(*case.once(_typed), **case.related)
 
 
 def _alpha_types(case: Case) -> Result:
     scores = case.once(_by_type)
-    value = cronbach_alpha(scores, n_effective=case.n_effective).coefficient
+    value = cronbach_alpha(scores, **case.related).coefficient
     return result(
         replace(value, fixed=None, n_items=case.once(_complete).shape[1]), types=case.once(_types)
     )
@@ -153,7 +151,7 @@ _CONSISTENCY = (
     Indicator(
         name="alpha",
         unit=RELIABILITY,
-        compares_spread=True,
+        one_sided=True,
         title="Cronbach's alpha",
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS,),
@@ -200,7 +198,7 @@ _CONSISTENCY = (
     Indicator(
         name="stratified_alpha",
         unit=RELIABILITY,
-        compares_spread=True,
+        one_sided=True,
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS, _TWO_TYPES),
         compute=_stratified_alpha,
@@ -210,7 +208,7 @@ _CONSISTENCY = (
     Indicator(
         name="alpha_types",
         unit=RELIABILITY,
-        compares_spread=True,
+        one_sided=True,
         title="alpha over types",
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS, _TWO_TYPES),
@@ -221,8 +219,7 @@ _CONSISTENCY = (
     Indicator(
         name="omega_types",
         unit=RELIABILITY,
-        compares_spread=True,
-        fewest_families=10,
+        one_sided=True,
         title="omega over types",
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS, _TWO_TYPES, _THREE_TYPES),
@@ -247,7 +244,7 @@ _C1 = next(indicator for indicator in paired_scores.indicators if indicator.name
 
 def icc_of(case: Case) -> ICC:
     """Return the intraclass correlations of all administrations of a case."""
-    return icc(case.scores.T, n_effective=case.n_effective)
+    return icc(case.scores.T, **case.related)
 
 
 def _single(case: Case, indicator: Indicator) -> Coefficient:

@@ -181,7 +181,7 @@ def _reliability(case: Case, kind: str) -> dict[str, Any]:
     study = cronbach_alpha(
         case.item_scores[0][:, places],
         case.clusters[places],
-        n_effective=case.n_effective,
+        **case.related,
         drop="answers",
     )
     alpha = study.coefficient

@@ -145,7 +145,9 @@ def _judge_share(case: Case) -> Result:
 
 def _validity(case: Case) -> CriterionValidity:
     clusters, weights = case.once(label_clusters), case.once(label_weights)
-    return criterion_validity(*case.once(beside_people), clusters, weights, n_eff=case.n_effective)
+    return criterion_validity(
+        *case.once(beside_people), clusters, weights, n_eff=case.n_effective, families=case.families
+    )
 
 
 def _reliabilities(study: CriterionValidity) -> dict[str, Any]:
@@ -473,8 +475,7 @@ _OF_JUDGES = (
     Indicator(
         name="disattenuated",
         unit=CORRELATION,
-        compares_spread=True,
-        fewest_families=10,
+        one_sided=True,
         family=_FAMILY,
         needs=_LABELS,
         compute=_disattenuated,
@@ -613,7 +614,7 @@ def _given_length(case: Case) -> Result:
     words = mean_words(case.whole or case.first)
     score, labels = case.scores[0], case.scores[-1]
     return result(
-        partial_pearson(score, labels, words, n_effective=case.n_effective),
+        partial_pearson(score, labels, words, **case.related),
         length_and_score=finite(pearson(words, score).value),
         length_and_labels=finite(pearson(words, labels).value),
     )

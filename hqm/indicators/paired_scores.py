@@ -61,7 +61,7 @@ from hqm.types import finite
 
 
 def _pearson(case: Case) -> Result:
-    r = pearson(*case.scores, n_effective=case.n_effective)
+    r = pearson(*case.scores, **case.related)
     flags, without = _without_each(case)
     # of reruns all of 1 - r is noise, which rho_G finds nine times more sharply
     r = r if case.facet == "run" else _over_items(case, "pearson", r)
@@ -89,7 +89,7 @@ def _same_items(case: Case) -> Coefficient:
     sides share the luck of these items.
     """
     if case.sample is None or not case.additive or case.metric.group:
-        return pearson(case.first.score(case.metric), case.scores[1], n_effective=case.n_effective)
+        return pearson(case.first.score(case.metric), case.scores[1], **case.related)
     automatic, human = case.once(beside_people)
     weights = case.once(label_weights)
     both = np.isfinite(automatic) & np.isfinite(human)
@@ -104,7 +104,7 @@ def _same_items(case: Case) -> Coefficient:
         )
         for x in (automatic, human)
     ]
-    return pearson(*means, n_effective=case.n_effective)
+    return pearson(*means, **case.related)
 
 
 def _over_items(case: Case, statistic: str, value: Coefficient) -> Coefficient:
@@ -193,7 +193,7 @@ def _unread_bounds(case: Case) -> dict[str, Any]:
 
 
 def _icc(case: Case) -> ICC:
-    return icc(np.stack(list(case.scores), axis=1), n_effective=case.n_effective)
+    return icc(np.stack(list(case.scores), axis=1), **case.related)
 
 
 def _icc_a1(case: Case) -> Result:
@@ -209,7 +209,7 @@ def _icc_a1(case: Case) -> Result:
 
 
 def _ccc(case: Case) -> Result:
-    study = concordance(*case.scores, n_effective=case.n_effective)
+    study = concordance(*case.scores, **case.related)
     return result(
         _over_items(case, "ccc", study.ccc), bias_correction=finite(study.bias_correction)
     )
@@ -273,7 +273,7 @@ def _length_shift(case: Case) -> Result:
 ICC_A1 = Indicator(
     name="icc_a1",
     unit=AGREEMENT,
-    compares_spread=True,
+    one_sided=True,
     title="ICC(A,1), agreement",
     family=ONE_SCALE,
     needs=(PAIR,),
@@ -294,23 +294,20 @@ indicators = (
     Indicator(
         name="pearson",
         unit=CORRELATION,
-        compares_spread=True,
+        one_sided=True,
         title="Pearson r",
         family=PAIRS,
         needs=(PAIR,),
         compute=_pearson,
         explains=(pearson,),
         repeats=True,
-        meaning=(
-            "Pearson's correlation of the respondents' scores, with Fisher's interval over"
-            " respondents."
-        ),
+        meaning=("Pearson's correlation of the respondents' scores."),
         headline=(TEST_RETEST, PARALLEL_FORMS, BLINDNESS, RESOLUTION, CRITERION),
     ),
     Indicator(
         name="pearson_same_items",
         unit=CORRELATION,
-        compares_spread=True,
+        one_sided=True,
         title="Pearson r, judged items alone",
         family=JUDGES,
         headline=(CRITERION,),
@@ -325,33 +322,32 @@ indicators = (
     Indicator(
         name="spearman",
         unit=CORRELATION,
+        one_sided=True,
         title="Spearman's rho",
         family=PAIRS,
         needs=(PAIR,),
         explains=(spearman,),
         repeats=True,
-        meaning="Spearman's rank correlation, with the interval of Bonett and Wright.",
-        compute=lambda case: spearman(*case.scores, n_effective=case.n_effective),
+        meaning="Spearman's rank correlation of the respondents' scores.",
+        compute=lambda case: spearman(*case.scores, **case.related),
     ),
     Indicator(
         name="tau_b",
         unit=CORRELATION,
+        one_sided=True,
         title="Kendall's tau-b",
         family=PAIRS,
         needs=(PAIR,),
         explains=(kendall_tau_b,),
         repeats=True,
-        meaning=(
-            "Kendall's tau-b: concordant less discordant pairs of respondents, with Fieller's"
-            " interval."
-        ),
-        compute=lambda case: kendall_tau_b(*case.scores, n_effective=case.n_effective),
+        meaning=("Kendall's tau-b: concordant less discordant pairs of respondents."),
+        compute=lambda case: kendall_tau_b(*case.scores, **case.related),
     ),
     ICC_A1,
     Indicator(
         name="icc_c1",
         unit=AGREEMENT,
-        compares_spread=True,
+        one_sided=True,
         title="ICC(C,1), consistency",
         family=ONE_SCALE,
         needs=(PAIR,),
@@ -366,7 +362,7 @@ indicators = (
     Indicator(
         name="ccc",
         unit=CORRELATION,
-        compares_spread=True,
+        one_sided=True,
         title="Lin's concordance",
         family=ONE_SCALE,
         needs=(PAIR,),

@@ -68,8 +68,8 @@ def retest_of(case: Case) -> GeneralizedRetest:
     without each cluster.
     """
     if case.additive:
-        return rho_g(case.item_scores, case.clusters, n_effective=case.n_effective)
-    return rho_g_of_scores(case.scores, without=case.without, n_effective=case.n_effective)
+        return rho_g(case.item_scores, case.clusters, **case.related)
+    return rho_g_of_scores(case.scores, without=case.without, **case.related)
 
 
 def _rho(case: Case) -> Coefficient:
@@ -200,9 +200,7 @@ def _pair_flip(case: Case) -> Result:
 
 
 def _kendall_w(case: Case) -> Result:
-    study = kendall_w(
-        case.scores.T, stream(case.seed, f"{case.family}.kendall_w"), families=case.families or None
-    )
+    study = kendall_w(case.scores.T, families=case.families or None)
     return result(study.w, mean_spearman=finite(study.mean_spearman))
 
 
@@ -223,7 +221,7 @@ _OF_RUNS = (
     Indicator(
         name="rho_g",
         unit=RELIABILITY,
-        compares_spread=True,
+        one_sided=True,
         title="rho_G, one run",
         family=_RETEST_FAMILY,
         needs=(RUNS,),
@@ -231,7 +229,7 @@ _OF_RUNS = (
         explains=(rho_g, rho_g_of_scores),
         meaning=(
             "Reliability of one run from the items that changed between runs; an interval for these"
-            " respondents (a fixed facet), one for others (a random facet)."
+            " respondents (a fixed facet), a lower end for others (a random facet)."
         ),
         headline=_RETEST_FAMILY,
         repeats=True,
@@ -264,7 +262,7 @@ _OF_RUNS = (
     Indicator(
         name="rho_g_1000",
         unit=RELIABILITY,
-        compares_spread=True,
+        one_sided=True,
         title="rho_G at 1,000 items",
         family=_RETEST_FAMILY,
         needs=(RUNS,),
@@ -365,6 +363,7 @@ _OF_RUNS = (
     Indicator(
         name="kendall_w",
         unit=AGREEMENT,
+        one_sided=True,
         title="Kendall's W",
         family=_RETEST_FAMILY,
         needs=_THREE,
@@ -377,9 +376,7 @@ _OF_RUNS = (
         ICC_A1,
         family=_RETEST_FAMILY,
         needs=_THREE,
-        compute=lambda case: result(
-            icc(case.scores.T, n_effective=case.n_effective).a1, runs=len(case.matrices)
-        ),
+        compute=lambda case: result(icc(case.scores.T, **case.related).a1, runs=len(case.matrices)),
     ),
 )
 
@@ -525,7 +522,7 @@ def _study(case: Case) -> Dependability:
         case.facet,
         case.clusters,
         replicated=_replicated(case),
-        n_effective=case.n_effective,
+        **case.related,
     )
 
 
@@ -641,7 +638,7 @@ _OF_VARIANCE = (
     Indicator(
         name="g",
         unit=RELIABILITY,
-        compares_spread=True,
+        one_sided=True,
         title="G, relative",
         family=_VARIANCE_FAMILY,
         needs=_NEEDS,
@@ -656,7 +653,7 @@ _OF_VARIANCE = (
     Indicator(
         name="phi",
         unit=RELIABILITY,
-        compares_spread=True,
+        one_sided=True,
         title="Phi, absolute",
         family=_VARIANCE_FAMILY,
         needs=_NEEDS,

@@ -13,7 +13,7 @@ from hqm.indicators.indicator import (
     LEVELS,
     SCORE,
     SHARE,
-    SHARE_DIFFERENCE,
+    SHARE_OF_REST,
     Indicator,
     Result,
     known,
@@ -352,7 +352,7 @@ indicators = (
     ),
     Indicator(
         name="above_chance",
-        unit=SHARE_DIFFERENCE,
+        unit=SHARE_OF_REST,
         title="above blind answers",
         family=_FAMILY,
         needs=(_LABELS,),

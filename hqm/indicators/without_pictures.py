@@ -124,10 +124,11 @@ def _leakage_cues(case: Case) -> Result:
     cues = [
         {
             "cue": c.name,
-            "accuracy": finite(c.accuracy.value),
-            "baseline": finite(c.baseline),
-            "gain": finite(c.gain.value),
-            "q": finite(c.q),
+            "where": c.strongest.name,
+            "accuracy": finite(c.strongest.accuracy),
+            "baseline": finite(c.strongest.baseline),
+            "gain": finite(c.strongest.gain),
+            "p": finite(c.strongest.p),
             "leak": c.leak,
         }
         for c in study.cues

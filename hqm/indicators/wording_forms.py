@@ -119,7 +119,7 @@ def _correlation(case: Case) -> Result:
         noise,
         noise,
         without=(case.without[0], case.without[-1]),
-        n_effective=case.n_effective,
+        **case.related,
     )
     observed, attenuation = finite(study.observed.value), finite(study.attenuation)
     return result(study.true, observed=observed, attenuation=attenuation, noise_of="the first form")
@@ -207,7 +207,7 @@ def _coherence(case: Case) -> Result:
 
 
 def _balanced_score(case: Case) -> Result:
-    study = balanced_score(*case.scores)
+    study = balanced_score(*case.scores, **case.related)
     from scipy.special import ndtri
 
     accuracies = [each.balanced_accuracy for each in case.once(_detections)[1]]
@@ -304,7 +304,7 @@ indicators = (
         name="icc_a1_of_forms",
         unit=AGREEMENT,
         title="ICC(A,1) over all forms",
-        compares_spread=True,
+        one_sided=True,
         family=_FAMILY,
         needs=(_SEVERAL,),
         compute=_over_forms,
@@ -319,7 +319,7 @@ indicators = (
         name="icc_ak_of_forms",
         unit=AGREEMENT,
         title="ICC(A,k) of the mean of all forms",
-        compares_spread=True,
+        one_sided=True,
         family=_FAMILY,
         needs=(_SEVERAL,),
         explains=(icc,),
@@ -357,8 +357,7 @@ indicators = (
     Indicator(
         name="form_correlation",
         unit=CORRELATION,
-        compares_spread=True,
-        fewest_families=10,
+        one_sided=True,
         family=_FAMILY,
         needs=(PAIR, _NOISE_KNOWN),
         compute=_correlation,
@@ -437,6 +436,7 @@ indicators = (
     Indicator(
         name="balanced_score",
         unit=RELIABILITY,
+        one_sided=True,
         family=_FAMILY,
         needs=_INVERTED,
         compute=_balanced_score,

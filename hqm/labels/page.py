@@ -33,6 +33,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hqm.errors import DataError, HQMError, UsageError
 from hqm.files.cache import replacing
+from hqm.files.images import as_rgb
 from hqm.labels.label_schema import CANNOT_SAY, read_reply
 from hqm.labels.label_store import Label
 from hqm.labels.rater_view import Shown, visible
@@ -461,10 +462,10 @@ def picture_bytes(path: Path) -> tuple[bytes, str]:
     content = path.read_bytes()
     with Image.open(io.BytesIO(content)) as opened:
         kind = _SHOWN_BY_BROWSERS.get(opened.format or "")
-        if kind is not None:
+        if kind is not None and opened.mode[:1] not in "IF" and opened.mode != "CMYK":
             return content, kind
         made = io.BytesIO()
-        opened.convert("RGBA" if "A" in opened.getbands() else "RGB").save(made, "PNG")
+        as_rgb(opened).save(made, "PNG")
     return made.getvalue(), "image/png"
 
 

@@ -26,6 +26,7 @@ from hqm.psychometrics import (
 )
 from hqm.psychometrics.bootstrap import stream
 from hqm.psychometrics.distributions import binomial_above
+from hqm.psychometrics.leaks import leaking
 from hqm.types import Form, Item, types_in
 
 MOST = 12_000
@@ -56,12 +57,7 @@ class Leaks:
         """Every type and part in which the words, or a cue, predict more than chance explains; the
         largest gain first.
         """
-        return tuple(
-            sorted(
-                (s for s in (*self.words.strata, *self.cues.strata) if s.shown),
-                key=lambda s: -s.gain,
-            )
-        )
+        return leaking((*self.words.strata, *self.cues.strata))
 
 
 def can_leak(items: Sequence[Item]) -> bool:
@@ -113,7 +109,6 @@ def _study(key: _Key, seed: int) -> Leaks:
         clusters=clusters_of(items),
         types=[item.type for item in items],
         parts=[item.part for item in items],
-        folds=_FOLDS,
     )
     lengths = length_cue(
         own_words([item.prompt for item in items]),
@@ -153,10 +148,7 @@ def check_leaks(form: Form) -> Iterable[Finding]:
     if not can_leak(form.items):
         return
     leaks = leaks_in(form)
-    cues = sorted(
-        (stratum for stratum in leaks.cues.strata if stratum.shown),
-        key=lambda stratum: -stratum.gain,
-    )
+    cues = leaking(leaks.cues.strata)
     if cues:
         first, names = cues[0], list(dict.fromkeys(stratum.cue for stratum in cues))
         many = "one cue predicts" if len(names) == 1 else f"{len(names)} cues predict"
@@ -322,12 +314,14 @@ def _places(strata: Iterable[Stratum]) -> str:
 
 
 def _smallest(strata: Sequence[Stratum]) -> list[Stratum]:
-    """Types, or where none leaks the parts, each once: how many items are concerned is not counted
-    twice.
+    """All items, or else types, or where none leaks the parts, each once: how many items are
+    concerned is not counted twice.
     """
+    whole = [s for s in strata if not s.type and not s.part]
     types = {s.type: s for s in strata if not s.part}
     return (
-        list(types.values())
+        whole[:1]
+        or list(types.values())
         or list({s.part: s for s in strata if not s.type}.values())
         or list(strata[:1])
     )

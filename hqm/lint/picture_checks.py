@@ -4,11 +4,11 @@ asked about.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,41 +17,62 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.findings import Finding
 from hqm.errors import DataError, ImageError
 from hqm.files.cache import MAX_BYTES, is_url
-from hqm.files.images import FolderImages, check_picture
+from hqm.files.images import FolderImages, as_rgb, check_picture, oddities
 from hqm.files.web_images import WebImages
 from hqm.forms.tag_cache import Readings
 from hqm.signature import sha256_file
 
-_SIDE, _LOW = 32, 8
-_BITS = 10
-"""In how many of their 64 bits the hashes of two copies of a picture may differ."""
-_BLOCK = 16
+if TYPE_CHECKING:
+    from PIL import Image
+
+_SIDE, _LOW = 64, 8
+_BITS = 12
+"""In how many of their 64 bits the hashes of a picture and of a part of another may differ to be
+compared closely.
+"""
+_PARTS = [(0.0, 1.0)] + [
+    (low, low + size)
+    for size in (0.9, 0.8, 0.7)
+    for low in (0.0, 0.05, 0.1, 0.2, 0.3)
+    if low + size <= 1.001
+]
+"""Which parts of a side a crop may have kept, each about as near to the next as hashes stand."""
+_CLOSE, _BLOCK = 96, 6
 _SHADE = 24.0
-"""How far two copies may differ in a block of the thumbnail, of 255: compression and scaling change
-no more.
+"""How far two copies may differ in a block of the close look, of 255: brightness fitted, compression
+and scaling change no more.
+"""
+_NEAR, _ROUGH, _CORRELATION = 0.6, 0.85, 0.95
+"""How alike the shades of two copies are at least, where the hashes stand near, at the best place
+looked at roughly, and closely.
 """
 _FINE = 64
 _RESAVED = 6.0
 """How far two copies may differ in a fine block, of 255: the colour of a thing, or a thing less,
 changes more.
 """
+_BLANK = 3.0
+"""The shades of a picture that shows nothing differ by less, but for compression's noise."""
 _SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"))
+_Shades = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Look:
-    """The look of a picture: a 64-bit perceptual hash, and a thumbnail that confirms a match."""
+    """The look of a picture.
 
-    hash: npt.NDArray[np.bool_]
-    thumbnail: npt.NDArray[np.float32]
+    - `grey`: (64, 64): a small grey copy.
+    - `blank`: Whether all of it has one shade.
+    - `odd`: What makes it look different from one program to another.
+    """
+
+    grey: npt.NDArray[np.uint8]
+    blank: bool = False
+    odd: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, path: Path) -> Look:
         """Decode a picture to its last row.
-
-        The hash says which of the 8 x 8 lowest cosine coefficients of a 32 x 32 grey copy are above
-        their median (Zauner 2010). It sees neither colours nor small things, so the thumbnails must
-        agree as well.
 
         Raises
         ------
@@ -59,26 +80,41 @@ class Look:
             The file cannot be decoded.
         """
         from PIL import Image
-        from scipy.fft import dctn
 
         with Image.open(path) as opened:
-            picture = opened.convert("RGB")
-        grey = np.asarray(
-            picture.convert("L").resize((_SIDE, _SIDE), Image.Resampling.LANCZOS), dtype=np.float64
-        )
-        low = dctn(grey, norm="ortho")[:_LOW, :_LOW].ravel()
-        small = picture.resize((_BLOCK, _BLOCK), Image.Resampling.BOX)
-        return cls(low > np.median(low), np.asarray(small, dtype=np.float32))
+            odd, picture = oddities(opened), as_rgb(opened)
+        blank = float(np.asarray(picture, dtype=np.float32).std(axis=(0, 1)).max()) < _BLANK
+        small = picture.convert("L").resize((_SIDE, _SIDE), Image.Resampling.BOX)
+        return cls(np.asarray(small), blank, tuple(odd))
 
-    def like(self, other: Look) -> bool:
-        """Whether both show the same picture."""
-        return int((self.hash != other.hash).sum()) <= _BITS and self.same_blocks(other)
+    @cached_property
+    def hashes(self) -> npt.NDArray[np.uint64]:
+        """(parts, parts): a perceptual hash of each part of the width and of the height.
 
-    def same_blocks(self, other: Look) -> bool:
-        """Whether no block of the thumbnails differs by more than compression and scaling change
-        it.
+        A bit says whether one of the 8 x 8 lowest cosine coefficients, but for the mean, is above
+        their median (Zauner 2010), which brightness and contrast do not change.
         """
-        return float(np.abs(self.thumbnail - other.thumbnail).max()) <= _SHADE
+        down = _cosines()
+        low = np.einsum("pki,ij,qlj->pqkl", down, self.grey, down, optimize=True)
+        flat = low.reshape(len(down), len(down), _LOW * _LOW)[..., 1:]
+        above = flat > np.median(flat, axis=-1, keepdims=True)
+        bits = above.astype(np.uint64) << np.arange(1, _LOW * _LOW, dtype=np.uint64)
+        return np.asarray(bits.sum(axis=-1), dtype=np.uint64)
+
+
+def _steps(low: float, high: float) -> _Shades:
+    """(32, 64): the share of each pixel of a side in each of 32 steps from one place to another."""
+    ends, pixels = low + (high - low) * np.arange(33) / 32, np.arange(_SIDE) / _SIDE
+    shared = np.minimum(pixels + 1 / _SIDE, ends[1:, None]) - np.maximum(pixels, ends[:-1, None])
+    return np.asarray(np.maximum(shared, 0) * 32 / (high - low))
+
+
+@cache
+def _cosines() -> _Shades:
+    """(parts, 8, 64): the lowest cosine coefficients of each part of a side."""
+    from scipy.fft import dct
+
+    return np.stack([dct(_steps(*part), axis=0, norm="ortho")[:_LOW] for part in _PARTS])
 
 
 @dataclass(frozen=True)
@@ -162,9 +198,10 @@ class Pictures:
         return list(groups.values())
 
     @cached_property
-    def alike(self) -> list[tuple[str, str]]:
-        """Pairs that look the same and differ in their bytes."""
-        return list(_pairs([group[0] for group in self.same_bytes], self.looks))
+    def alike(self) -> list[Twins]:
+        """Pairs that show the same and differ in their bytes."""
+        looks = {group[0]: self.looks[group[0]] for group in self.same_bytes}
+        return list(twins_among(looks, self.files))
 
     @cached_property
     def copies(self) -> dict[str, str]:
@@ -176,20 +213,18 @@ class Pictures:
         edit of a single small object is no copy.
         """
         first = {name: group[0] for group in self.same_bytes for name in group}
-        for name, other in self.alike:
-            if same_picture(self.files[name], self.files[other]):
-                kept, gone = first[name], first[other]
+        for twins in self.alike:
+            if same_picture(self.files[twins.first], self.files[twins.second]):
+                kept, gone = first[twins.first], first[twins.second]
                 first = {each: kept if root == gone else root for each, root in first.items()}
         return {name: root for name, root in first.items() if name != root}
 
 
-def _seen(_digest: str, path: Path, name: str) -> list[str]:
-    """The look of a picture that can be used, as the cache keeps it: hexadecimal hash and
-    thumbnail.
-    """
+def _seen(_digest: str, path: Path, name: str) -> list[Any]:
+    """The look of a picture that can be used, as the cache keeps it."""
     check_picture(path, name)
     look = Look.of(path)
-    return [np.packbits(look.hash).tobytes().hex(), look.thumbnail.astype(np.uint8).tobytes().hex()]
+    return [look.grey.tobytes().hex(), look.blank, list(look.odd)]
 
 
 _LOOKS = Readings("looks", _seen, (Path(__file__),), ("pillow", "scipy"))
@@ -201,12 +236,9 @@ def _look_at(digest: str, path: Path, name: str) -> Look:
     """The look of a picture that can be used, by its content: the benchmarks of a command may share
     their pictures.
     """
-    bits, shades = map(bytes.fromhex, _LOOKS(digest, path, name))
-    thumbnail = np.frombuffer(shades, dtype=np.uint8).reshape(_BLOCK, _BLOCK, 3)
-    return Look(
-        np.unpackbits(np.frombuffer(bits, dtype=np.uint8)).astype(bool),
-        thumbnail.astype(np.float32),
-    )
+    shades, blank, odd = _LOOKS(digest, path, name)
+    grey = np.frombuffer(bytes.fromhex(shades), dtype=np.uint8).reshape(_SIDE, _SIDE)
+    return Look(grey, blank, tuple(odd))
 
 
 def same_picture(path: Path, other: Path) -> bool:
@@ -216,7 +248,7 @@ def same_picture(path: Path, other: Path) -> bool:
     blocks, sizes = [], []
     for each in (path, other):
         with Image.open(each) as opened:
-            picture = opened.convert("RGB")
+            picture = as_rgb(opened)
             sizes.append(picture.width / picture.height)
             blocks.append(
                 np.asarray(picture.resize((_FINE, _FINE), Image.Resampling.BOX), dtype=np.float32)
@@ -288,8 +320,25 @@ def check_images(pictures: Pictures, brought: bool) -> Iterable[Finding]:
     yield from _of_images(
         "near-duplicate-image",
         "{n} pairs of pictures look the same",
-        rows=[{"images": list(pair)} for pair in pictures.alike],
+        rows=[
+            {"images": [twins.first, twins.second], "what": twins.change}
+            for twins in pictures.alike
+        ],
         between=" ~ ",
+    )
+    yield from _of_images(
+        "image-blank",
+        "{n} pictures show one shade only",
+        rows=[{"images": [name]} for name, look in pictures.looks.items() if look.blank],
+    )
+    yield from _of_images(
+        "image-unusual",
+        "{n} pictures can be shown in more ways than one",
+        rows=[
+            {"images": [name], "what": ", ".join(look.odd)}
+            for name, look in pictures.looks.items()
+            if look.odd
+        ],
     )
     if folder is not None:
         here = (path for path in folder.rglob("*") if path.suffix.lower() in _SUFFIXES)
@@ -319,14 +368,150 @@ def _of_images(
         )
 
 
-def _pairs(names: Sequence[str], looks: Mapping[str, Look]) -> Iterable[tuple[str, str]]:
+# --- the same picture, brighter, cut or scaled ---
+
+
+@dataclass(frozen=True, slots=True)
+class Twins:
+    """Two pictures that show the same, and how the second, or what is seen of both, was changed."""
+
+    first: str
+    second: str
+    change: str
+
+
+def twins_among(looks: Mapping[str, Look], files: Mapping[str, Path]) -> Iterator[Twins]:
+    """Pairs whose hashes stand near, the whole of one to a part of the other, and that agree when
+    they are looked at closely.
+    """
+    names = [name for name, look in looks.items() if not look.blank]
     if len(names) < 2:
         return
-    bits = np.stack([looks[name].hash for name in names]).astype(np.float32) * 2 - 1
+    parts = np.stack([looks[name].hashes.ravel() for name in names])
+    opened = lru_cache(64)(_opened)
     for i, name in enumerate(names[:-1]):
-        # the product of signs counts 64 less twice the differing bits
-        differing = (64 - bits[i + 1 :] @ bits[i]) / 2
-        for j in np.flatnonzero(differing <= _BITS):
+        # a part of the first may be the second, and the other way round
+        ways = (
+            np.bitwise_count(parts[i] ^ parts[i + 1 :, :1]),
+            np.bitwise_count(parts[i, 0] ^ parts[i + 1 :]),
+        )
+        for j in np.flatnonzero(np.minimum(*(way.min(axis=1) for way in ways)) <= _BITS):
             other = names[i + 1 + int(j)]
-            if looks[name].same_blocks(looks[other]):
-                yield name, other
+            for way, (whole, part) in zip(ways, ((name, other), (other, name)), strict=True):
+                if way[j].min() > _BITS:
+                    continue
+                box = _place(looks[whole].grey, looks[part].grey, int(way[j].argmin()))
+                change = None
+                if box is not None:
+                    change = change_between(opened(files[whole]), opened(files[part]), box)
+                if change is not None:
+                    yield Twins(name, other, change)
+                    break
+
+
+def _place(whole: npt.NDArray[np.uint8], part: npt.NDArray[np.uint8], near: int) -> _Shades | None:
+    """Where about a part of a small grey copy looks like another: left, top, right, bottom, as
+    shares of the sides; None if it does nowhere.
+
+    - `near`: Which part of the height and of the width to begin with, as one number.
+    """
+    even = _steps(0, 1)
+    wanted = even @ part @ even.T
+    rows, columns = (_PARTS[k] for k in divmod(near, len(_PARTS)))
+
+    def likeness(box: _Shades) -> float:
+        seen = _steps(box[1], box[3]) @ whole @ _steps(box[0], box[2]).T
+        return _correlation(seen.ravel(), wanted.ravel())
+
+    box = np.array([columns[0], rows[0], columns[1], rows[1]])
+    if likeness(box) < _NEAR:
+        return None
+    box, best = _climb(likeness, box, 0.04, 0.01)
+    return box if best >= _ROUGH else None
+
+
+def _climb(
+    likeness: Callable[[_Shades], float], box: _Shades, step: float, least: float
+) -> tuple[_Shades, float]:
+    """Move the edges of a box by ever smaller steps as long as that makes it more alike."""
+    best = likeness(box)
+    while step > least:
+        moves = [box + step * sign * np.eye(4)[k] for k in range(4) for sign in (-1, 1)]
+        inside = [m for m in moves if m.min() >= 0 and m.max() <= 1 and (m[2:] - m[:2]).min() > 0.5]
+        value, k = max(((likeness(move), k) for k, move in enumerate(inside)), default=(best, 0))
+        if value > best:
+            best, box = value, inside[k]
+        else:
+            step /= 2
+    return box, best
+
+
+def _correlation(first: _Shades, second: _Shades) -> float:
+    first, second = first - first.mean(), second - second.mean()
+    return float(first @ second) / (float(np.sqrt((first @ first) * (second @ second))) + 1e-9)
+
+
+def _opened(path: Path) -> Image.Image:
+    from PIL import Image
+
+    with Image.open(path) as opened:
+        picture = as_rgb(opened)
+    picture.thumbnail((4 * _CLOSE, 4 * _CLOSE))
+    return picture
+
+
+def change_between(whole: Image.Image, part: Image.Image, box: _Shades | None = None) -> str | None:
+    """How `part` was made of `whole`, by cutting, scaling and another brightness; None if it was
+    not.
+
+    The correlation of shades says where it was cut; then every block of the two must agree, with one
+    brightness and contrast fitted to all of them.
+
+    - `box`: Where about the part lies, as shares of the sides; all of it unless given.
+    """
+    goal = _close(part)
+    lit = (goal > 5) & (goal < 250)
+    if lit.mean() < 0.1:
+        lit = np.ones_like(lit)
+    box, best = _climb(
+        lambda tried: _correlation(_close(whole, tried)[lit], goal[lit]),
+        np.array([0.0, 0.0, 1.0, 1.0]) if box is None else box,
+        0.01,
+        0.002,
+    )
+    if best < _CORRELATION:
+        return None
+    seen = _close(whole, box)
+    contrast = best * float(goal[lit].std() / seen[lit].std())
+    light = float(goal[lit].mean() - contrast * seen[lit].mean())
+    fitted = np.clip(contrast * seen + light, 0, 255)
+    count = _CLOSE // _BLOCK
+    blocks = (goal - fitted).reshape(count, _BLOCK, count, _BLOCK, 3).mean(axis=(1, 3))
+    if contrast <= 0.3 or np.abs(blocks).max() > _SHADE:
+        return None
+    brighter = float((goal - seen).mean())
+    kept = (box[2:] - box[:2]).tolist()
+    return ", ".join(
+        filter(
+            None,
+            (
+                f"cut to {kept[0]:.0%} of the width and {kept[1]:.0%} of the height"
+                if min(kept) < 0.97
+                else "",
+                f"{'brighter' if brighter > 0 else 'darker'} by {abs(brighter):.0f} of 255"
+                if abs(brighter) > 4
+                else "",
+            ),
+        )
+    )
+
+
+def _close(picture: Image.Image, box: _Shades | None = None) -> _Shades:
+    """(96, 96, 3): a part of a picture, looked at closely."""
+    from PIL import Image
+
+    left, top, right, bottom = (0.0, 0.0, 1.0, 1.0) if box is None else box.tolist()
+    width, height = picture.size
+    inside = (left * width, top * height, right * width, bottom * height)
+    small = picture.resize((_CLOSE, _CLOSE), Image.Resampling.BOX, box=inside)
+    return np.asarray(small, dtype=np.float64)

@@ -7,8 +7,11 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+
+import numpy as np
 
 from hqm.benchmark.findings import (
     NO_COPIES,
@@ -24,10 +27,41 @@ from hqm.forms.find_question import NEGATIONS, Asked, clause_of, sentences
 from hqm.forms.grammar import AUXILIARIES, inside_quotes, subject_end_with_worth
 from hqm.forms.make_forms import count_modes
 from hqm.forms.tag_cache import RULES, Readings
-from hqm.types import Form, Item
+from hqm.psychometrics.distributions import binomial_above
+from hqm.scoring.matrix import ScoreMatrix
+from hqm.types import LETTERS, Form, Item
 
 _ARTICLES = frozenset(("a", "an", "the"))
 _DENIALS = frozenset(("no", "not", "never", "without"))
+_FRAME = frozenset(
+    "is are was were be been being am do does did can could will would may might should there here"
+    " you we i one it its that this these those any some in within inside image picture photo"
+    " photograph scene shot view figure photographs pictured depicted shown visible see seen spot"
+    " find notice observe observed show contain include depict display feature appear exist present"
+    " have has please answer tell me say think true according based given following which what who"
+    " where whether how many much and at with for".split()
+)
+"""Words that questions of one meaning may have or lack."""
+_ORDERED = frozenset(
+    "left right above below under over behind before after front next between near beside than"
+    " more less fewer larger smaller taller shorter bigger higher lower older younger closer"
+    " farther further followed from to into onto off on by of or if then only all every".split()
+)
+"""Words that relate what stands before them to what stands behind: the order then matters."""
+_SAME = {
+    "bike": "bicycle", "sofa": "couch", "television": "tv", "airplane": "plane", "aeroplane": "plane",
+    "cellphone": "phone", "telephone": "phone", "automobile": "car", "kid": "child", "grey": "gray",
+    "color": "colour", "someone": "person", "somebody": "person",
+    "anyone": "person", "anybody": "person", "people": "person", "men": "man", "women": "woman", "children": "child",
+}  # fmt: skip
+_ASKED = re.compile(r"how (?:many|much)|how|why|when|where|whose|who|which|what")
+_COUNT = re.compile(r"\b(?:what is )?(?:number|count) of\b")
+_OF = re.compile(r"\b(colou?r|shape|size|name|kind|type|material|brand) of (\w+)")
+_GIVEN_AWAY = re.compile(
+    r"(?<!if the )(?<!if )(?<!whether the )(?<!when the )\b(?:answer|ans|label|key|solution|gt|target"
+    r"|ground[ -]?truth)\s*(?:is|:|=|->|→)\s*[\"'“‘(\[]?(?P<says>[^\n.;,)\]\"'”’]{1,80})",
+    re.IGNORECASE,
+)
 _TOKEN = re.compile(r"[\w']+|[=<>+*/%°$€£#@~^±≤≥≠×÷]")
 _ENOUGH = 20
 """The wordings of a type are judged if it has at least this many items."""
@@ -58,6 +92,12 @@ def check_words(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[F
     (`same_question`).
     """
     yield from _twins(form, copies)
+    yield from _paraphrases(form, copies)
+    yield from finding(
+        "answer-in-question",
+        sentence="{n} questions hold their right answer",
+        items=[item for item in form.items if _holds_answer(item)],
+    )
     for kind, items in group_by_type(form).items():
         if form.items[0].task != "caption" and len(items) >= _ENOUGH:
             yield from _wordings(kind or "unlabelled", items)
@@ -105,6 +145,74 @@ def _twins(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
     )
 
 
+def _holds_answer(item: Item) -> bool:
+    """Whether a question says what its answer is, and that is its key."""
+    keys = {bare(str(item.target))} | {
+        bare(text)
+        for letter, text in zip(LETTERS, item.options, strict=False)
+        if letter == item.target
+    }
+    said = (bare(match["says"]) for match in _GIVEN_AWAY.finditer(item.prompt))
+    return any(text and text in keys for text in said)
+
+
+@lru_cache(maxsize=65536)
+def meaning(text: str) -> tuple[str, ...]:
+    """What a question asks about, without the words that say that it asks about a picture.
+
+    Questions of one meaning in other words have the same: the same interrogative, and the same
+    lemmas and denials in the same order; in any order where there are two and neither relates what
+    stands on its two sides.
+
+    >>> meaning("Is there a brown dog in the image?") == meaning("Can you see any dogs that are brown?")
+    True
+    >>> meaning("Is the dog left of the cat?") == meaning("Is the cat left of the dog?")
+    False
+    """
+    plain = _OF.sub(r"\2 \1", _COUNT.sub("how many", bare(text).replace("'s", "")))
+    asked = _ASKED.search(plain)
+    lemmas = [_lemma(word) for word in plain.split() if word not in _FRAME]
+    if asked is None:
+        lemmas = [lemma for lemma in lemmas if lemma != "colour"]
+    if len(lemmas) == 2 and not _ORDERED & set(lemmas):
+        lemmas.sort()
+    return (asked[0] if asked else "", *lemmas)
+
+
+@lru_cache(maxsize=65536)
+def _lemma(word: str) -> str:
+    """The shortest lemma of a word, as any part of speech: of "running" it is "run"."""
+    from lemminflect import getAllLemmas
+
+    word = _SAME.get(word, word)
+    lemmas: list[str] = [lemma for some in getAllLemmas(word).values() for lemma in some]
+    lemma = min((word, *lemmas), key=lambda text: (len(text), text))
+    return _SAME.get(lemma, lemma)
+
+
+def _paraphrases(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
+    """Questions about one picture that ask the same in other words."""
+    groups: dict[tuple[str, tuple[str, ...], frozenset[str]], list[Item]] = defaultdict(list)
+    for item in form.items:
+        asked = meaning(item.prompt)
+        if item.image and len(asked) > 1:
+            image = copies.get(item.image, item.image)
+            groups[image, asked, frozenset(map(bare, item.options))].append(item)
+    # the same words are the matter of other findings
+    repeated = [
+        list(words.values())
+        for group in groups.values()
+        if len(words := {bare(item.prompt): item for item in group}) > 1
+    ]
+    differing = sum(len({bare(str(item.target)) for item in group}) > 1 for group in repeated)
+    yield from _listed(
+        "paraphrased-question",
+        "questions about one picture ask the same in other words: {n} times"
+        + (f", {differing} of them with different right answers" if differing else ""),
+        repeated,
+    )
+
+
 def _listed(name: str, sentence: str, groups: Sequence[Sequence[Item]]) -> Iterable[Finding]:
     if groups:
         yield Finding(
@@ -117,6 +225,39 @@ def _listed(name: str, sentence: str, groups: Sequence[Sequence[Item]]) -> Itera
             ),
             rows=tuple(row_of(*g) for g in groups),
         )
+
+
+CONTRADICTING = ("contradictory-label", "contradictory-twins", "paraphrased-question")
+
+
+def with_favoured_keys(finding: Finding, matrix: ScoreMatrix) -> Finding:
+    """A finding about contradicting keys, with what respondents' answers say of each pair.
+
+    One key is favoured where an exact test of its right answers against those of the other is below
+    .05.
+    """
+    if finding.name not in CONTRADICTING:
+        return finding
+    names = [item.id for item in matrix.items]
+    right = dict(zip(names, (matrix.values > 0.5).sum(axis=0).tolist(), strict=True))
+    answered = dict(zip(names, (~np.isnan(matrix.values)).sum(axis=0).tolist(), strict=True))
+    rows = [dict(row) for row in finding.rows]
+    for row in rows:
+        ids = sorted(map(str, row["items"]), key=lambda item: -right.get(item, 0))
+        if row["keys"] == row["keys"][:1] * len(ids) and finding.name != "contradictory-twins":
+            continue
+        first, last = right.get(ids[0], 0), right.get(ids[-1], 0)
+        shown = 2 * float(binomial_above(first - 1, max(1, first + last), 0.5)) < 0.05
+        counts = ", ".join(f"{i} {right.get(i, 0)} of {answered.get(i, 0)}" for i in ids)
+        row["favoured"] = ids[0] if shown else ""
+        row["answers"] = (
+            f"the answers favour {f'the key of {ids[0]}' if shown else 'no key'} (right by {counts})"
+        )
+    examples = tuple(
+        f"{text}: {row['answers']}" if "answers" in row else text
+        for text, row in zip(finding.examples, rows, strict=False)
+    )
+    return replace(finding, rows=tuple(rows), examples=examples)
 
 
 def _denied(form: Form, groups: _Groups) -> Iterable[list[Item]]:

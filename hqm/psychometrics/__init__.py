@@ -101,11 +101,14 @@ from hqm.psychometrics.families import (
     FamilyDependence,
     Influence,
     RangeRestriction,
+    Relatives,
+    at_least,
     family_dependence,
     leave_one_out,
+    never_narrower,
     range_restriction,
     too_few_families,
-    too_near_a_bound,
+    too_few_respondents,
 )
 from hqm.psychometrics.form_effect import (
     Equivalence,
@@ -255,7 +258,6 @@ from hqm.psychometrics.variance_components import (
     Moments,
     agreement_bounds,
     crossed_components,
-    never_narrower,
 )
 from hqm.psychometrics.wrong_keys import (
     Contradictions,
@@ -334,6 +336,7 @@ __all__ = [
     "RaterErrors",
     "RaterVariance",
     "ReadingList",
+    "Relatives",
     "ReliabilityDifference",
     "RepeatedMeasures",
     "Replicates",
@@ -366,6 +369,7 @@ __all__ = [
     "agreement_bounds",
     "agreement_left_out",
     "answer_correlations",
+    "at_least",
     "balanced_score",
     "benchmark_agreement",
     "benjamini_hochberg",
@@ -490,7 +494,7 @@ __all__ = [
     "table_agreement",
     "temperature_curve",
     "too_few_families",
-    "too_near_a_bound",
+    "too_few_respondents",
     "top_k_overlap",
     "type_coverage",
     "weighted_agreement",

@@ -9,28 +9,32 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.correlation import (
-    inverse_tanh_interval,
-    is_constant,
-    paired,
-    pearson,
-    size_of,
-)
+from hqm.psychometrics.correlation import inverse_tanh_interval, paired, pearson
 from hqm.psychometrics.distributions import (
     average_ranks,
     f_quantile,
     noncentral_student_quantile,
     student_quantile,
 )
-from hqm.psychometrics.resampling import FEWEST, multiplicities
+from hqm.psychometrics.families import (
+    Relatives,
+    Rows,
+    at_least,
+    at_least_without,
+    left_out,
+    log_variance_error,
+    too_few_respondents,
+)
 from hqm.psychometrics.result import (
     Array,
     Bounds,
     Coefficient,
     Outcome,
     Status,
+    is_constant,
     shaped,
     shaped_alike,
+    size_of,
 )
 from hqm.psychometrics.significance import SignificanceTest, chi_square_test
 
@@ -136,7 +140,13 @@ class ICC:
         return 1.96 * math.sqrt(2) * self.sem_agreement
 
 
-def icc(scores: npt.ArrayLike, *, n_effective: float | None = None, level: float = 0.95) -> ICC:
+def icc(
+    scores: npt.ArrayLike,
+    *,
+    n_effective: float | None = None,
+    families: Sequence[str] = (),
+    level: float = 0.95,
+) -> ICC:
     """Intraclass correlations of the same respondents in k administrations (or by k raters).
 
     ICC(A,1) asks how far the *same number* comes back (absolute agreement): a shift of the mean
@@ -153,12 +163,12 @@ def icc(scores: npt.ArrayLike, *, n_effective: float | None = None, level: float
         ICC(1,k) = (MSR - MSW) / MSR
 
     McGraw, K. O. and Wong, S. P. (1996). Forming inferences about some intraclass correlation
-    coefficients. Psychological Methods, 1, 30-46; the intervals of ICC(A,1) and ICC(A,k) use
-    Satterthwaite's degrees of freedom.
+    coefficients. Psychological Methods, 1, 30-46: their intervals are in `normal`. `low` is the
+    least for other respondents (`at_least`), the administrations being these.
 
     - `scores`: (respondents, administrations); respondents with a missing score are left out.
-    - `n_effective`: How many independent respondents there are, where some are relatives; it takes
-      the place of n in the degrees of freedom of every interval, and below 3 there is none.
+    - `families, n_effective`: (respondents,): labels of relatives, and how many independent
+      respondents there are.
 
     The status is `insufficient` for fewer than 3 respondents or 2 administrations, `degenerate`
     when nothing varies between respondents. A negative value is kept as it is. ICC(A,1) may lie
@@ -173,7 +183,8 @@ def icc(scores: npt.ArrayLike, *, n_effective: float | None = None, level: float
     [0.17, 0.29, 0.71, 0.44, 0.62, 0.91]
     """
     x = shaped(scores, "respondents, administrations")
-    x = x[np.isfinite(x).all(axis=1)]
+    complete = np.isfinite(x).all(axis=1)
+    x = x[complete]
     n, k = x.shape
     if n < 3 or k < 2:
         return _absent(
@@ -184,21 +195,36 @@ def icc(scores: npt.ArrayLike, *, n_effective: float | None = None, level: float
         )
     if is_constant(x.mean(axis=1)) and is_constant(x.ravel()):
         return _absent("degenerate", "all scores are the same", n, k)
-    grand = x.mean()
-    rows, columns = x.mean(axis=1), x.mean(axis=0)
-    msr = k * float(((rows - grand) ** 2).sum()) / (n - 1)
-    msc = n * float(((columns - grand) ** 2).sum()) / (k - 1)
-    mse = float(((x - rows[:, None] - columns + grand) ** 2).sum()) / ((n - 1) * (k - 1))
-    # rounding leaves dust where the administrations are identical
-    mse = 0.0 if mse < 1e-14 * msr else mse
-    msc = 0.0 if msc < 1e-14 * msr else msc
+    msr, msc, mse = mean_squares(x)
     if msr == 0.0:
         return _absent("degenerate", "the respondents do not differ", n, k)
+    relatives = Relatives(tuple(families), n_effective).of(complete)
+    size = relatives.size(n)
     msw = ((k - 1) * msc + (n - 1) * (k - 1) * mse) / (n * (k - 1))
-    size = float(n) if n_effective is None else min(float(n), n_effective)
-    a1 = _agreement(msr, msc, mse, n, k, size, level)
-    c1 = _ratio(msr, mse, n, k, (size - 1) * (k - 1), size, level)
-    one_way = _ratio(msr, msw, n, k, size * (k - 1), size, level)
+    normal = (
+        _normal_agreement(msr, msc, mse, n, k, size, level),
+        _normal_ratio(msr, mse, k, (size - 1) * (k - 1), size, level),
+        _normal_ratio(msr, msw, k, size * (k - 1), size, level),
+    )
+    of_one = _of_one(msr, msc, mse, n, k)
+
+    def statistic(rows: Rows) -> tuple[float, ...]:
+        squares = mean_squares(x[rows])
+        return *_of_one(*squares, len(rows), k), squares[0]
+
+    few = bool(too_few_respondents(n, relatives.families))
+    left = np.full((1, 4), math.nan) if few else left_out(statistic, n, relatives)
+    a1, c1, one_way = (
+        at_least_without(
+            Coefficient(value, n=n, level=level, normal=bounds),
+            left[:, which],
+            left[:, -1],
+            x.mean(axis=1),
+            relatives,
+            least=-1 / (k - 1),
+        )
+        for which, (value, bounds) in enumerate(zip(of_one, normal, strict=True))
+    )
     return ICC(
         a1,
         c1,
@@ -213,6 +239,32 @@ def icc(scores: npt.ArrayLike, *, n_effective: float | None = None, level: float
         math.sqrt(mse + max(0.0, (msc - mse) / n)),
         math.sqrt(mse),
     )
+
+
+def mean_squares(x: Array) -> tuple[float, float, float]:
+    """The mean squares of respondents, administrations and error of a complete two-way table.
+
+    >>> mean_squares(np.array([[1.0, 2.0], [3.0, 5.0], [5.0, 8.0]]))
+    (12.5, 6.0, 0.5)
+    """
+    n, k = x.shape
+    grand = x.mean()
+    rows, columns = x.mean(axis=1), x.mean(axis=0)
+    msr = k * float(((rows - grand) ** 2).sum()) / (n - 1)
+    msc = n * float(((columns - grand) ** 2).sum()) / (k - 1)
+    mse = float(((x - rows[:, None] - columns + grand) ** 2).sum()) / ((n - 1) * (k - 1))
+    # rounding leaves dust where the administrations are identical
+    return msr, 0.0 if msc < 1e-14 * msr else msc, 0.0 if mse < 1e-14 * msr else mse
+
+
+def _of_one(msr: float, msc: float, mse: float, n: int, k: int) -> tuple[float, float, float]:
+    """ICC(A,1), ICC(C,1) and ICC(1,1); NaN where nothing varies."""
+    if msr <= 0:
+        return math.nan, math.nan, math.nan
+    msw = ((k - 1) * msc + (n - 1) * (k - 1) * mse) / (n * (k - 1))
+    agreement = (msr - mse) / (msr + (k - 1) * mse + k * (msc - mse) / n)
+    consistency, one_way = ((msr - error) / (msr + (k - 1) * error) for error in (mse, msw))
+    return min(agreement, 1.0), consistency, one_way
 
 
 def icc_of_mean(single: Coefficient, k: int) -> Coefficient:
@@ -230,72 +282,81 @@ def icc_of_mean(single: Coefficient, k: int) -> Coefficient:
     0.6667
     """
 
-    def stepped(value: float) -> float:
-        return k * value / (1 + (k - 1) * value) if 1 + (k - 1) * value > 1e-12 else math.nan
-
     if single.status not in ("ok", "not_informative"):
         return single
-    if not math.isfinite(stepped(single.value)):
+    lowest = -1 / (k - 1)
+    if single.value <= lowest + 1e-12:
         return Coefficient.absent(
             "degenerate", "the means of the respondents do not differ", single.n
         )
-    low, high = stepped(single.low), stepped(single.high)
-    fixed = single.fixed
-    if fixed is not None:
-        ends = stepped(fixed.low), stepped(fixed.high)
-        fixed = replace(fixed, low=ends[0], high=ends[1]) if all(map(math.isfinite, ends)) else None
-    known = math.isfinite(low) and math.isfinite(high)
-    return replace(
+    # an end at the lowest value has no counterpart
+    ends = (single, single.fixed, single.normal)
+    low, fixed, normal = (end is not None and end.low > lowest + 1e-12 for end in ends)
+    single = replace(
         single,
-        value=stepped(single.value),
-        low=low if known else math.nan,
-        high=high if known else math.nan,
-        fixed=fixed,
+        low=single.low if low else math.nan,
+        high=single.high if low else math.nan,
+        fixed=single.fixed if fixed else None,
+        normal=single.normal if normal else None,
         se=math.nan,
         raw=math.nan,
     )
+    return single.moved(lambda r: k * r / (1 + (k - 1) * r))
 
 
 def dependability(
     scores: npt.ArrayLike,
     rng: np.random.Generator,
     *,
+    columns: int | None = None,
     n_effective: float | None = None,
     level: float = 0.95,
     draws: int = 10_000,
 ) -> Coefficient:
-    """Phi of respondents x columns, ICC(A,k), with an interval that holds for few columns, where
-    `icc`'s is too narrow.
+    """Phi of the mean over columns drawn like these, ICC(A,k), and the least that it is among other
+    respondents and columns.
 
-    Every sum of squares is divided by draws of its own chi-square, and the coefficient's quantiles
-    are taken.
+    Few columns say little about how far others would shift all scores, which `icc` does not know:
+    its columns are these. Here every sum of squares is divided by draws of its own chi-square.
 
-        Phi = (R - E) / (R + (C - E) / n),
-        R = SSR / chi2(n - 1), C = SSC / chi2(k - 1) >= E, E = SSE / chi2((n - 1)(k - 1))
+        Phi(k) = k q / (1 + (k - 1) q),   q = (R - E) / (R + (K - 1) E + K (C - E) / n),
+        R = SSR / chi2(f), C = SSC / chi2(K - 1) >= E, E = SSE / chi2((n - 1)(K - 1))
 
+    f = 2 / B is n - 1 for normal scores and fewer for heavier tails (`log_variance_error`).
     Weerahandi, S. (1993). Generalized confidence intervals. Journal of the American Statistical
     Association, 88, 899-905.
 
-    - `scores, n_effective`: as in `icc`, whose status it has. `rng`: draws the chi-squares, `draws`
-      of each.
+    - `scores, n_effective`: As in `icc`, whose status it has; `rng` draws the chi-squares.
+    - `columns`: Of how many columns the mean is; all unless given.
+
     >>> round(dependability([[9, 2, 5], [6, 1, 3], [8, 4, 6], [7, 1, 2]],
     ...     np.random.default_rng(0)).value, 2)
     0.38
     """
-    study = icc(scores, n_effective=n_effective, level=level)
-    n, k, value = study.n, study.k, study.ak
-    size = float(n) if n_effective is None else min(float(n), n_effective)
-    if value.status != "ok" or size < 3 or study.ms_error == 0.0:
+    x = shaped(scores, "respondents, columns")
+    x = x[np.isfinite(x).all(axis=1)]
+    study = icc(x, n_effective=n_effective, level=level)
+    n, k, single = study.n, study.k, study.a1
+    value = replace(
+        icc_of_mean(single, columns or k), low=math.nan, high=math.nan, fixed=None, normal=None
+    )
+    size = size_of(n, n_effective)
+    if value.status != "ok" or study.ms_error == 0.0 or too_few_respondents(n) or size < 3:
         return value
-    rows = study.ms_error + k * study.c1.value / (1 - study.c1.value) * study.ms_error
-    df = (size - 1) * (k - 1)
-    error = study.ms_error * df / rng.chisquare(df, draws)
-    respondents = rows * (size - 1) / rng.chisquare(size - 1, draws)
-    columns = np.maximum(study.ms_columns * (k - 1) / rng.chisquare(k - 1, draws), error)
-    drawn = (respondents - error) / (respondents + (columns - error) / n)
-    low, high = (float(v) for v in np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2]))
-    return Coefficient(
-        value.value, low, high, n, level, f"generalized pivots, {draws}", flags=value.flags
+    squares = mean_squares(x)
+    free = size - 1, float(k - 1), (size - 1) * (k - 1)
+    tailed = min(free[0], 2 / log_variance_error(x.mean(axis=1), size))
+    error = squares[2] * free[2] / rng.chisquare(free[2], draws)
+    rows = squares[0] * tailed / rng.chisquare(tailed, draws)
+    shifts = np.maximum(squares[1] * free[1] / rng.chisquare(free[1], draws), error)
+    own = np.maximum(rows - error, 0.0)
+    of_mean = own + (k * error + k * (shifts - error) / n) / (columns or k)
+    low = float(np.quantile(own / of_mean, 1 - level))
+    return replace(
+        value,
+        low=min(low, value.value),
+        high=math.inf,
+        method=f"generalized pivots, {draws}, one-sided",
     )
 
 
@@ -304,40 +365,36 @@ def _absent(status: Status, reason: str, n: int, k: int) -> ICC:
     return ICC(none, none, none, none, none, none, n, k)
 
 
-def _agreement(
+def _normal_agreement(
     msr: float, msc: float, mse: float, n: int, k: int, size: float, level: float
-) -> Coefficient:
-    value = (msr - mse) / (msr + (k - 1) * mse + k * (msc - mse) / n)
-    if value >= 1.0 or mse == msc == 0.0:
-        return Coefficient(1.0, 1.0, 1.0, n, level, "McGraw-Wong")
+) -> Bounds | None:
+    """McGraw and Wong's interval of ICC(A,1)."""
+    value = _of_one(msr, msc, mse, n, k)[0]
+    if value >= 1.0 or size < 3:
+        return None
     a = k * value / (n * (1 - value))
     b = 1 + k * value * (n - 1) / (n * (1 - value))
-    spread = (
-        (a * msc) ** 2 / (k - 1) + (b * mse) ** 2 / ((size - 1) * (k - 1)) if size >= 3 else 0.0
-    )
+    spread = (a * msc) ** 2 / (k - 1) + (b * mse) ** 2 / ((size - 1) * (k - 1))
     if spread == 0.0:
-        return Coefficient(value, n=n, level=level, method="McGraw-Wong")
+        return None
     v = (a * msc + b * mse) ** 2 / spread
     tail = 0.5 + level / 2
     f1, f2 = float(f_quantile(tail, size - 1, v)), float(f_quantile(tail, v, size - 1))
     low = n * (msr - f1 * mse) / (f1 * (k * msc + (k * n - k - n) * mse) + n * msr)
     high = n * (f2 * msr - mse) / (k * msc + (k * n - k - n) * mse + n * f2 * msr)
-    return Coefficient(value, low, high, n, level, "McGraw-Wong")
+    return Bounds(low, high, "McGraw-Wong", level)
 
 
-def _ratio(
-    msr: float, error: float, n: int, k: int, df: float, size: float, level: float
-) -> Coefficient:
-    """The coefficient of one score from two mean squares, with the interval of their ratio F."""
-    value = (msr - error) / (msr + (k - 1) * error)
-    if error == 0.0:
-        return Coefficient(1.0, 1.0, 1.0, n, level, "F")
-    if size < 3:
-        return Coefficient(value, n=n, level=level, method="F")
+def _normal_ratio(
+    msr: float, error: float, k: int, df: float, size: float, level: float
+) -> Bounds | None:
+    """The interval of the ratio F of two mean squares, as that of the coefficient of one score."""
+    if error == 0.0 or size < 3:
+        return None
     ratio, tail = msr / error, 0.5 + level / 2
     low = ratio / float(f_quantile(tail, size - 1, df))
     high = ratio * float(f_quantile(tail, df, size - 1))
-    return Coefficient(value, (low - 1) / (low + k - 1), (high - 1) / (high + k - 1), n, level, "F")
+    return Bounds((low - 1) / (low + k - 1), (high - 1) / (high + k - 1), "F", level)
 
 
 # ----------------------------------------------------------------------
@@ -365,7 +422,12 @@ class Concordance:
 
 
 def concordance(
-    x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95, n_effective: float | None = None
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    level: float = 0.95,
+    n_effective: float | None = None,
+    families: Sequence[str] = (),
 ) -> Concordance:
     """Lin's concordance correlation coefficient of two administrations.
 
@@ -374,7 +436,7 @@ def concordance(
     with the spread of the respondents.
 
         ccc = 2 s_xy / (s_x^2 + s_y^2 + (m_x - m_y)^2),   moments over n
-        interval on z = atanh(ccc):  SE^2 = [C^2 (1 - r^2) / (1 - p^2) + 2 p^2 C (1 - p) u^2 / (1 -
+        `normal` on z = atanh(ccc):  SE^2 = [C^2 (1 - r^2) / (1 - p^2) + 2 p^2 C (1 - p) u^2 / (1 -
             p^2)^2
                                              - p^2 C^2 u^4 / (2 (1 - p^2)^2)] / (n - 2)
 
@@ -386,10 +448,10 @@ def concordance(
 
     - `x, y`: (respondents,): scores in both administrations; a pair with a missing score is left
       out.
-    - `n_effective`: The number of independent respondents, where some belong to one family.
+    - `families, n_effective`: As in `icc`.
 
     The status is `insufficient` below 3 respondents and `degenerate` where an administration gives
-    all respondents the same score. There is no interval below 4 respondents.
+    all respondents the same score.
 
     >>> result = concordance([1, 2, 3, 4], [1.5, 2, 3.5, 5])
     >>> round(result.ccc.value, 3), round(result.bias_correction, 3)
@@ -399,31 +461,37 @@ def concordance(
     r = pearson(a, b)
     if r.status != "ok":
         return Concordance(r)
-    n = len(a)
+    n, relatives = len(a), Relatives.of_pairs(x, y, families, n_effective)
     scale = float(b.std() / a.std())
     shift = float((b.mean() - a.mean()) / math.sqrt(a.std() * b.std()))
     accuracy = 2 / (scale + 1 / scale + shift**2)
-    value = r.value * accuracy
-    method = "Lin z" if n_effective is None else f"Lin z, n_eff {size_of(n, n_effective):.4g}"
-    if value >= 1.0 - 1e-15:
-        ccc = (
-            Coefficient(1.0, 1.0, 1.0, n, level, method)
-            if n > 3
-            else Coefficient(1.0, n=n, level=level)
-        )
-        return Concordance(ccc, r.value, accuracy, scale, shift)
-    ccc = Coefficient(value, n=n, level=level)
-    size = size_of(n, n_effective)
-    if size > 3:
+    value, size = _concordance(np.stack([a, b])), relatives.size(n)
+    normal = None
+    if size > 3 and value < 1:
         p, u, left = value, shift, 1 - value**2
         variance = (
             accuracy**2 * (1 - r.value**2) / left
             + 2 * p**2 * accuracy * (1 - p) * u**2 / left**2
             - p**2 * accuracy**2 * u**4 / (2 * left**2)
         ) / (size - 2)
-        low, high = inverse_tanh_interval(value, math.sqrt(max(0.0, variance)), level)
-        ccc = Coefficient(value, low, high, n, level, method)
+        ends = inverse_tanh_interval(value, math.sqrt(max(0.0, variance)), level)
+        normal = Bounds(*ends, "Lin z", level)
+
+    def statistic(rows: Rows) -> tuple[float, float]:
+        pair = np.stack([a, b])[:, rows]
+        return _concordance(pair), float(pair.mean(axis=0).var(ddof=1))
+
+    ccc = at_least(
+        Coefficient(value, n=n, level=level, normal=normal), statistic, (a + b) / 2, relatives
+    )
     return Concordance(ccc, r.value, accuracy, scale, shift)
+
+
+def _concordance(pair: Array) -> float:
+    centred = pair - pair.mean(axis=1, keepdims=True)
+    spread = float((centred**2).mean(axis=1).sum() + (pair[0].mean() - pair[1].mean()) ** 2)
+    value = 2 * float((centred[0] * centred[1]).mean()) / spread if spread > 0 else math.nan
+    return 1.0 if value >= 1 - 1e-15 else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -442,12 +510,7 @@ class KendallW:
 
 
 def kendall_w(
-    scores: npt.ArrayLike,
-    rng: np.random.Generator,
-    *,
-    families: Sequence[str] | None = None,
-    level: float = 0.95,
-    n_bootstrap: int = 2000,
+    scores: npt.ArrayLike, *, families: Sequence[str] | None = None, level: float = 0.95
 ) -> KendallW:
     """Kendall's W: how alike several administrations rank the respondents.
 
@@ -462,11 +525,7 @@ def kendall_w(
     Kendall, M. G. (1948). Rank Correlation Methods. London: Griffin; ch. 6.
 
     - `scores`: (respondents, administrations); respondents with a missing score are left out.
-    - `rng`: Draws the respondents of the bootstrap.
-    - `n_bootstrap`: How often the respondents are drawn anew. The interval is the percentile one on
-      atanh scale, moved so that its middle lies on the estimate; it generalises over respondents
-      and needs 10 of them, or 10 families.
-    - `families`: (respondents,): relatives are drawn together.
+    - `families`: (respondents,): relatives are left out together (`at_least`).
 
     The status is `insufficient` for fewer than 3 respondents or 2 administrations, `degenerate`
     when an administration ties all respondents.
@@ -476,7 +535,7 @@ def kendall_w(
     >>> a = [1, 4.5, 2, 4.5, 3, 7.5, 6, 9, 7.5, 10]
     >>> b = [2.5, 1, 2.5, 4.5, 4.5, 8, 9, 6.5, 10, 6.5]
     >>> c = [2, 1, 4.5, 4.5, 4.5, 4.5, 8, 8, 8, 10]
-    >>> result = kendall_w(np.transpose([a, b, c]), np.random.default_rng(0))
+    >>> result = kendall_w(np.transpose([a, b, c]))
     >>> round(result.w.value, 6), round(result.test.statistic, 6)
     (0.827731, 22.348739)
     """
@@ -502,35 +561,15 @@ def kendall_w(
             k,
         )
     value = float(_w(x[None])[0])
-    low = high = math.nan
-    units = len(np.unique(labels))
-    if units >= FEWEST and value < 1.0 - 1e-12:
-        drawn = _drawn(x, labels, rng, n_bootstrap)
-        drawn = np.arctanh(np.clip(drawn[np.isfinite(drawn)], 0.0, 1 - 1e-9))
-        tails = np.quantile(drawn, [0.5 - level / 2, 0.5, 0.5 + level / 2])
-        centre = math.atanh(value)
-        low, high = (
-            float(np.tanh(max(0.0, centre + end - tails[1]))) for end in (tails[0], tails[2])
-        )
-    elif units >= FEWEST:
-        low = high = 1.0
-    method = "respondent bootstrap on atanh" if math.isfinite(low) else ""
+    relatives = Relatives(() if families is None else tuple(labels.tolist()))
+    bare = Coefficient(value, n=m, level=level)
+    w = at_least(bare, lambda rows: float(_w(x[None, rows])[0]), (), relatives, least=0.0)
     return KendallW(
-        Coefficient(value, low, high, m, level, method),
+        w,
         chi_square_test(k * (m - 1) * value, m - 1, name, m),
         (k * value - 1) / (k - 1),
         k,
     )
-
-
-def _drawn(
-    x: Array, labels: npt.NDArray[np.generic], rng: np.random.Generator, draws: int
-) -> Array:
-    """W of samples of respondents, or of families where some are relatives."""
-    if len(np.unique(labels)) == len(x):
-        return _w(x[rng.integers(0, len(x), size=(draws, len(x)))])
-    counts = multiplicities(len(x), rng, draws, labels.tolist()).astype(np.int64)
-    return np.concatenate([_w(np.repeat(x, count, axis=0)[None]) for count in counts])
 
 
 def _w(x: Array) -> Array:

@@ -10,10 +10,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.distributions import student_above, student_quantile
 from hqm.psychometrics.resampling import FEWEST, multiplicities
-from hqm.psychometrics.result import Array, Outcome, Status
+from hqm.psychometrics.result import Array, Outcome, Status, is_constant
 
 Statistic = Literal["pearson", "icc_a1", "rho_g"]
 _EDGE = 1 - 1e-12

@@ -11,11 +11,20 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.correlation import is_constant, size_of
 from hqm.psychometrics.distributions import f_quantile
-from hqm.psychometrics.resampling import cluster_sums, labels_of, one_by_one, respondent_bootstrap
-from hqm.psychometrics.result import Array, Bounds, Coefficient, Flags, Outcome, Status, shaped
-from hqm.psychometrics.variance_components import error_bounds, never_narrower
+from hqm.psychometrics.families import Relatives, Rows, at_least
+from hqm.psychometrics.resampling import cluster_sums, labels_of
+from hqm.psychometrics.result import (
+    Array,
+    Bounds,
+    Coefficient,
+    Flags,
+    Outcome,
+    Status,
+    is_constant,
+    shaped,
+)
+from hqm.psychometrics.variance_components import error_bounds
 
 
 def complete_scores(
@@ -61,8 +70,8 @@ class Alpha:
     """Cronbach's alpha with its intervals, and what it would be without the items that nobody or
     everybody passes.
 
-    - `coefficient`: Alpha over clusters, with Feldt's interval over respondents and, in `fixed`,
-      the one for these respondents over other clusters. Flags: `REDUNDANT` (above .95),
+    - `coefficient`: Alpha over clusters, with its least value over respondents and, in `fixed`,
+      the interval for these respondents over other clusters. Flags: `REDUNDANT` (above .95),
       `RANK_DEFICIENT` (as many items as respondents or more: the covariances cannot be modelled),
       `ZERO_VARIANCE_ITEMS`.
     - `varying`: The same on the `k_varying` items that vary.
@@ -85,6 +94,7 @@ def cronbach_alpha(
     clusters: npt.ArrayLike | None = None,
     *,
     n_effective: float | None = None,
+    families: Sequence[str] = (),
     level: float = 0.95,
     drop: Literal["respondents", "items", "answers"] = "respondents",
 ) -> Alpha:
@@ -100,29 +110,32 @@ def cronbach_alpha(
         alpha = 1 - mean v_m / s2_X,   v_m = C / (C - 1) M / (M - 1) sum_c (sum of r_mi in cluster
             c)^2 / n_m^2
               = k / (k - 1) (1 - sum s2_i / s2_total) where every item stands alone
-        over respondents (Feldt 1965): 1 - (1 - alpha) F(.975 and .025; M - 1, (M - 1)(C - 1))
+        `normal` (Feldt 1965): 1 - (1 - alpha) F(.975 and .025; M - 1, (M - 1)(C - 1))
 
     It does not show that the items measure one thing, and it grows with their number: thousands of
     items reach .95 with little in common. Cronbach, L. J. (1951). Psychometrika, 16, 297-334.
 
     - `scores`: (respondents, items); `clusters`: (items,): labels of what items share.
-    - `n_effective`: The number of independent respondents, where some are relatives.
+    - `families, n_effective`: (respondents,): labels of relatives, and how many independent
+      respondents there are; `low` is the least alpha among others (`at_least`).
     - `drop`: What to leave out where a score is missing: the respondent, the item, or that answer
       alone.
 
     The status is `insufficient` below 3 respondents or 2 items and `degenerate` where all totals
-    agree. There is no interval over respondents below 4 independent ones, and none for these below
-    10 clusters.
+    agree. There is no interval for these respondents below 10 clusters.
 
     >>> round(cronbach_alpha([[3, 4, 3], [1, 2, 2], [4, 4, 5], [2, 2, 3],
     ...     [5, 3, 4]]).coefficient.value, 4)
     0.8628
     """
     x, labels = shaped(scores, "respondents, items"), labels_of(clusters, np.shape(scores)[-1])
+    relatives = Relatives(tuple(families), n_effective)
     if drop == "answers":
         scored = np.isfinite(x)
+        relatives = relatives.of(scored.any(axis=1))
         x, labels = x[scored.any(axis=1)][:, scored.any(axis=0)], labels[scored.any(axis=0)]
     else:
+        relatives = relatives.of(np.isfinite(x).all(axis=1)) if drop == "respondents" else relatives
         labels = labels[np.isfinite(x).all(axis=0)] if drop == "items" else labels
         x = complete_scores(x, drop)
     m, k = x.shape
@@ -134,24 +147,15 @@ def cronbach_alpha(
     if refusal:
         none = Coefficient.absent(*refusal, m)
         return Alpha(none, none, m, k, int(varies.sum()))
-    coefficient = _alpha(x, labels, n_effective, level)
+    coefficient = relative_error(x, labels).reliability(relatives, level)
     kept = x[:, varies]
     if len(np.unique(labels[varies])) < 2:
         without = Coefficient.absent("insufficient", f"only {kept.shape[1]} item varies", m)
     else:
-        without = _alpha(kept, labels[varies], n_effective, level)
-    of_items = (
-        coefficient.value if parts == k else _alpha(x, np.arange(k), n_effective, level).value
-    )
+        without = relative_error(kept, labels[varies]).reliability(relatives, level)
+    of_items = coefficient.value if parts == k else relative_error(x, np.arange(k)).value
     coefficient = replace(coefficient, flags=flags_of(x, coefficient.value), n_items=k)
     return Alpha(coefficient, without, m, k, kept.shape[1], of_items, parts)
-
-
-def _alpha(
-    x: Array, labels: npt.NDArray[np.generic], n_effective: float | None, level: float
-) -> Coefficient:
-    error = relative_error(x, labels)
-    return error.reliability("Feldt", n_effective, level)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,19 +189,26 @@ class RelativeError:
             spread = ((self.sums.sum(axis=1)[:, None] - self.sums) / n).var(axis=0, ddof=1)
             return np.asarray(np.log(error / spread))
 
-    def reliability(self, method: str, n_effective: float | None, level: float) -> Coefficient:
-        """The coefficient with both intervals."""
+    def without(self, rows: Rows) -> tuple[float, float]:
+        """1 - error variance / variance of the scores, and that variance, of some respondents."""
+        n = self.sizes[rows].sum(axis=1)
+        # the items' means are then those of these respondents
+        residuals = self.residuals[rows] - self.residuals[rows].mean(axis=0)
+        count = len(rows)
+        error = float(((residuals**2).sum(axis=1) / n**2).mean()) * count / (count - 1)
+        spread = float((self.sums[rows].sum(axis=1) / n).var(ddof=1))
+        return 1 - error / spread if spread > 0 else math.nan, spread
+
+    def reliability(self, relatives: Relatives, level: float) -> Coefficient:
+        """The coefficient with its interval for these respondents, and its least value for
+        others.
+        """
         m, parts = self.sums.shape
-        value, size = self.value, size_of(m, n_effective)
-        low, high = feldt_interval(value, size, parts, level)
-        fixed = error_bounds(1 - value, self.log_ratios(), level)
-        if size < m:
-            method = f"{method}, n_eff {size:.4g}"
-        return never_narrower(
-            Coefficient(
-                value, low, high, m, level, method if math.isfinite(low) else "", fixed=fixed
-            )
-        )
+        normal = feldt_interval(self.value, relatives.size(m), parts, level)
+        fixed = error_bounds(1 - self.value, self.log_ratios(), level)
+        value = Coefficient(self.value, n=m, level=level, fixed=fixed, normal=normal)
+        scores = self.sums.sum(axis=1) / self.sizes.sum(axis=1)
+        return at_least(value, self.without, scores, relatives, least=-math.inf)
 
 
 def relative_error(
@@ -230,19 +241,17 @@ def relative_error(
     return RelativeError(sums, sizes, cluster_sums(residual, scored, labels)[0], m / (m - 1))
 
 
-def feldt_interval(value: float, size: float, parts: int, level: float) -> tuple[float, float]:
+def feldt_interval(value: float, size: float, parts: int, level: float) -> Bounds | None:
     """The interval of a reliability over respondents, from its number of respondents and of
     parts.
     """
-    if size < 4:
-        return math.nan, math.nan
-    if value >= 1 - 1e-14:
-        return 1.0, 1.0
+    if size < 4 or value >= 1 - 1e-14:
+        return None
     tail = (1 - level) / 2
     upper, lower = (
         float(f_quantile(p, size - 1, (size - 1) * (parts - 1))) for p in (1 - tail, tail)
     )
-    return 1 - (1 - value) * upper, 1 - (1 - value) * lower
+    return Bounds(1 - (1 - value) * upper, 1 - (1 - value) * lower, "Feldt", level)
 
 
 def kr21(scores: npt.ArrayLike) -> Coefficient:
@@ -274,12 +283,7 @@ def kr21(scores: npt.ArrayLike) -> Coefficient:
     return Coefficient(value, n=m, method="KR-21", flags=flags_of(x, value))
 
 
-def lambda2(
-    scores: npt.ArrayLike,
-    rng: np.random.Generator | None = None,
-    *,
-    families: Sequence[str] | None = None,
-) -> Coefficient:
+def lambda2(scores: npt.ArrayLike, *, families: Sequence[str] = ()) -> Coefficient:
     """Guttman's lambda 2 (1945), a lower bound of reliability that is never below alpha.
 
         lambda2 = 1 - sum s2_i / s2_total + sqrt(k / (k - 1) sum_{i != j} s_ij^2) / s2_total
@@ -288,8 +292,7 @@ def lambda2(
     `RANK_DEFICIENT`).
 
     - `scores`: (respondents, items); respondents with a missing score are left out.
-    - `rng, families`: With a generator, an interval by resampling respondents, or families of them
-      (from 10 on).
+    - `families`: (complete respondents,): labels of relatives (`at_least`).
 
     The status is `insufficient` below 3 respondents or 2 items and `degenerate` where all totals
     agree.
@@ -309,7 +312,7 @@ def lambda2(
         off, root = total - float(variances.sum()), math.sqrt(k / (k - 1) * max(squares, 0.0))
         return (off + root) / total if total > 0 else math.nan
 
-    return with_bootstrap(complete_scores(scores), value, "lambda 2", rng, families)
+    return of_respondents(complete_scores(scores), value, "lambda 2", families)
 
 
 def too_wide(x: Array) -> str:
@@ -320,56 +323,33 @@ def too_wide(x: Array) -> str:
     )
 
 
-def weighted_covariances(x: Array, weights: Array) -> Array:
-    """(replicates, items, items): the covariances of scores (respondents, items), each counted
-    (replicates, respondents) times.
-    """
-    x = x - x.mean(axis=0)
-    m, k = x.shape
-    size = weights.sum(axis=1)[:, None, None]
-    means = (weights @ x)[:, :, None] / size
-    products = (weights @ (x[:, :, None] * x[:, None, :]).reshape(m, k * k)).reshape(-1, k, k)
-    return np.asarray((products / size - means * means.transpose(0, 2, 1)) * size / (size - 1))
-
-
-def with_bootstrap(
+def of_respondents(
     x: Array,
     statistic: Callable[[Array], float],
     what: str,
-    rng: np.random.Generator | None,
-    families: Sequence[str] | None,
+    families: Sequence[str],
     *,
     items: int = 2,
-    flags: tuple[str, ...] = (),
-    drawn: Callable[[Array], Array] | None = None,
 ) -> Coefficient:
-    """A coefficient of complete scores, with the bootstrap interval over respondents where a
-    generator is given.
-
-    `drawn` takes all replicates at once: multiplicities (replicates, respondents) to values
-    (replicates,).
-    """
+    """A coefficient of complete scores, with its least value among other respondents."""
     m = x.shape[0]
     refusal = refusal_of(x, what, items=items)
     if refusal:
         return Coefficient.absent(*refusal, m)
-    if families is not None and len(families) != m:
-        raise ValueError(
-            f"one family label a complete respondent is needed, got {len(families)} for {m}"
-        )
+    relatives = Relatives(tuple(families))
+    relatives.units(m)
     value = statistic(x)
     if not math.isfinite(value):
         return Coefficient.absent(
             "degenerate", f"{what} divides by zero: items depend linearly or totals agree", m
         )
-    bounds, se = None, math.nan
-    if rng is not None:
-        bounds, se = respondent_bootstrap(
-            drawn or one_by_one(lambda i: statistic(x[i])), m, rng, families=families
-        )
-    low, high = (bounds.low, bounds.high) if bounds else (math.nan, math.nan)
-    method = bounds.method if bounds else what
-    return Coefficient(value, low, high, m, method=method, se=se, flags=flags + flags_of(x, value))
+    totals = x.sum(axis=1)
+    return at_least(
+        Coefficient(value, n=m, method=what, flags=flags_of(x, value)),
+        lambda rows: (statistic(x[rows]), float(totals[rows].var(ddof=1))),
+        totals,
+        relatives,
+    )
 
 
 def stratified_alpha(
@@ -378,6 +358,7 @@ def stratified_alpha(
     clusters: npt.ArrayLike | None = None,
     *,
     n_effective: float | None = None,
+    families: Sequence[str] = (),
     level: float = 0.95,
 ) -> Coefficient:
     """The reliability of a total over several kinds of items, each kind with its own alpha.
@@ -393,7 +374,7 @@ def stratified_alpha(
 
     - `scores`: (respondents, items); an answer that is missing is left out.
     - `strata`: (items,): the kind of each item.
-    - `clusters, n_effective`: As in `cronbach_alpha`, with the same intervals.
+    - `clusters, families, n_effective`: As in `cronbach_alpha`, with the same intervals.
 
     The status is `insufficient` where a stratum has one item, or one cluster, only: its error
     cannot be known.
@@ -417,7 +398,8 @@ def stratified_alpha(
     refusal = refusal_of(x, "stratified alpha")
     if refusal:
         return Coefficient.absent(*refusal, m)
-    value = relative_error(x, labels, kinds).reliability("Feldt", n_effective, level)
+    relatives = Relatives(tuple(families), n_effective).of(scored.any(axis=1))
+    value = relative_error(x, labels, kinds).reliability(relatives, level)
     return replace(value, flags=flags_of(x, value.value), n_items=x.shape[1])
 
 
@@ -615,24 +597,9 @@ def standardized_reliability(
             f"a reliability of {given.value:.4g} has no value at {n_standard} items",
             given.n,
         )
-    low, high = (spearman_brown(end, factor) for end in (given.low, given.high))
-    fixed = given.fixed
-    if fixed is not None:
-        ends = spearman_brown(fixed.low, factor), spearman_brown(fixed.high, factor)
-        fixed = Bounds(*ends, f"{fixed.method}, Spearman-Brown", fixed.level)
+    moved = given.moved(lambda rho: spearman_brown(rho, factor))
     method = f"{given.method}, Spearman-Brown to {n_standard} items".removeprefix(", ")
-    return Coefficient(
-        value,
-        low,
-        high,
-        given.n,
-        given.level,
-        method,
-        given.status,
-        given.reason,
-        fixed,
-        flags=given.flags,
-    )
+    return replace(moved, method=method, se=math.nan, raw=math.nan)
 
 
 def lengthening(reliability: float, target: float) -> float:
@@ -686,10 +653,15 @@ def items_needed(reliability: Coefficient | float, n_items: int, target: float) 
             given.n,
         )
 
+    def length(reliability: float) -> float:
+        return n_items * lengthening(reliability, target)
+
+    # at least so reliable: at most so many items
+    low = length(given.high) if math.isfinite(given.high) else -given.high
     return Coefficient(
-        n_items * lengthening(given.value, target),
-        n_items * lengthening(given.high, target),
-        n_items * lengthening(given.low, target),
+        length(given.value),
+        low,
+        length(given.low),
         given.n,
         given.level,
         given.method,

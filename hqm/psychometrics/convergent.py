@@ -11,10 +11,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.correlation import is_constant, size_of
 from hqm.psychometrics.distributions import student_above
 from hqm.psychometrics.resampling import one_by_one, respondent_bootstrap
-from hqm.psychometrics.result import Array, Coefficient, Outcome, Status, normal_quantile
+from hqm.psychometrics.result import (
+    Array,
+    Coefficient,
+    Outcome,
+    Status,
+    is_constant,
+    normal_quantile,
+    size_of,
+)
 
 FEWEST_RESPONDENTS = 10
 """With fewer respondents a multitrait-multimethod table is shown without counts."""

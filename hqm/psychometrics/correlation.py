@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.distributions import average_ranks, kendall_tau
-from hqm.psychometrics.result import Array, Coefficient, normal_quantile, shaped_alike
+from hqm.psychometrics.families import Relatives, Rows, at_least
+from hqm.psychometrics.result import (
+    Array,
+    Bounds,
+    Coefficient,
+    is_constant,
+    normal_quantile,
+    shaped_alike,
+    size_of,
+)
 
 
 def paired(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array]:
@@ -20,21 +30,8 @@ def paired(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array]:
     return a[both], b[both]
 
 
-def is_constant(x: Array) -> bool:
-    """Whether a vector does not vary beyond rounding."""
-    return bool(np.ptp(x) <= 1e-12 * max(1.0, float(np.abs(x).max(initial=0.0))))
-
-
-def size_of(n: int, n_effective: float | None) -> float:
-    """The number of independent respondents: `n`, or the effective number where some are
-    relatives.
-    """
-    return float(n) if n_effective is None else min(float(n), float(n_effective))
-
-
 def inverse_tanh_interval(value: float, error: float, level: float) -> tuple[float, float]:
     """tanh(atanh(value) -+ z error); both ends are the value itself at -1 and 1."""
-
     if abs(value) >= 1.0:
         return value, value
     centre, half = math.atanh(value), normal_quantile(level) * error
@@ -65,22 +62,47 @@ def _product_moment(a: Array, b: Array) -> float:
     )
 
 
-def _with_interval(
+def _with_bounds(
     value: float,
-    n: int,
+    a: Array,
+    b: Array,
+    of: Callable[[Array, Array], float],
+    normal: Bounds | None,
+    relatives: Relatives,
     level: float,
-    method: str,
-    squared_error: float,
-    lost: int,
-    n_effective: float | None,
+    *,
+    ranked: bool = False,
 ) -> Coefficient:
-    size = size_of(n, n_effective)
-    if size <= lost:
-        return Coefficient(value, n=n, level=level)
-    low, high = inverse_tanh_interval(value, math.sqrt(squared_error / (size - lost)), level)
-    return Coefficient(
-        value, low, high, n, level, method if n_effective is None else f"{method}, n_eff {size:.4g}"
+    """A correlation with the least that it is among other respondents, and its published
+    interval.
+    """
+    bare = Coefficient(value, n=len(a), level=level, normal=normal)
+    # on one scale, whatever the units: what two scores say together of who is better
+    both = a / a.std() + math.copysign(1.0, value) * b / b.std()
+
+    def statistic(rows: Rows) -> float:
+        x, y = a[rows], b[rows]
+        return math.nan if is_constant(x) or is_constant(y) else of(x, y)
+
+    if ranked:
+        return at_least(bare, statistic, relatives=relatives)
+    return at_least(
+        bare, lambda rows: (statistic(rows), float(both[rows].var(ddof=1))), both, relatives
     )
+
+
+def _published(
+    value: float, squared_error: float, size: float, level: float, method: str
+) -> Bounds | None:
+    if size <= 0:
+        return None
+    return Bounds(
+        *inverse_tanh_interval(value, math.sqrt(squared_error / size), level), method, level
+    )
+
+
+def _of_ranks(a: Array, b: Array) -> float:
+    return _product_moment(average_ranks(a), average_ranks(b))
 
 
 def pearson(
@@ -89,18 +111,20 @@ def pearson(
     *,
     level: float = 0.95,
     n_effective: float | None = None,
+    families: Sequence[str] = (),
 ) -> Coefficient:
-    """Pearson's correlation of two administrations, with Fisher's interval tanh(atanh(r) +- z /
-    sqrt(n - 3)).
+    """Pearson's correlation of two administrations, and the least that it is among other
+    respondents (`at_least`).
 
     It says how well the order and the spacing of the respondents repeat. It is blind to a shift of
     the mean, it grows with the spread of the respondents, and with many items it nears 1 even for
-    coin flips: read it beside `noise_floor` and `icc`. Fisher, R. A. (1921). Metron, 1, 3-32. The
-    status is `insufficient` below 3 respondents and `degenerate` for scores without variance; there
-    is no interval below 4.
+    coin flips: read it beside `noise_floor` and `icc`. The status is `insufficient` below 3
+    respondents and `degenerate` for scores without variance. `normal` is Fisher's interval
+    tanh(atanh(r) +- z / sqrt(n - 3)); Fisher, R. A. (1921). Metron, 1, 3-32.
 
-    - `x, y`: (respondents,): scores; pairs with a missing score are left out. `n_effective`:
-      independent respondents.
+    - `x, y`: (respondents,): scores; pairs with a missing score are left out.
+    - `families, n_effective`: (respondents,): labels of relatives, and how many independent
+      respondents there are.
 
     >>> round(pearson([1, 2, 3, 4], [1, 3, 2, 4]).value, 4)
     0.8
@@ -109,18 +133,25 @@ def pearson(
     absent = _without_number(a, b)
     if absent is not None:
         return absent
-    return _with_interval(_product_moment(a, b), len(a), level, "Fisher z", 1.0, 3, n_effective)
+    value, relatives = _product_moment(a, b), Relatives.of_pairs(x, y, families, n_effective)
+    normal = _published(value, 1.0, relatives.size(len(a)) - 3, level, "Fisher z")
+    return _with_bounds(value, a, b, _product_moment, normal, relatives, level)
 
 
 def spearman(
-    x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95, n_effective: float | None = None
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    level: float = 0.95,
+    n_effective: float | None = None,
+    families: Sequence[str] = (),
 ) -> Coefficient:
-    """Spearman's rank correlation of two administrations, with the interval of Bonett and Wright
-    (2000).
+    """Spearman's rank correlation of two administrations; `normal` is the interval of Bonett and
+    Wright (2000).
 
     It says how well the *order* of the respondents repeats: spacing does not count, so one
-    respondent far from the others cannot carry it. Equal scores share their mean rank. As in
-    `pearson`: `insufficient` below 3, no interval below 4.
+    respondent far from the others cannot carry it. Equal scores share their mean rank. The rest is
+    as in `pearson`.
 
         tanh(atanh(r_s) +- z sqrt((1 + r_s^2 / 2) / (n - 3))), which is rough when |r_s| > .95
     >>> round(spearman([1, 2, 3, 4], [1, 3, 2, 9]).value, 4)
@@ -130,18 +161,25 @@ def spearman(
     absent = _without_number(a, b)
     if absent is not None:
         return absent
-    value = _product_moment(average_ranks(a), average_ranks(b))
-    return _with_interval(value, len(a), level, "Bonett-Wright", 1 + value**2 / 2, 3, n_effective)
+    value, relatives = _of_ranks(a, b), Relatives.of_pairs(x, y, families, n_effective)
+    size = relatives.size(len(a)) - 3
+    normal = _published(value, 1 + value**2 / 2, size, level, "Bonett-Wright")
+    return _with_bounds(value, a, b, _of_ranks, normal, relatives, level, ranked=True)
 
 
 def kendall_tau_b(
-    x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95, n_effective: float | None = None
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    level: float = 0.95,
+    n_effective: float | None = None,
+    families: Sequence[str] = (),
 ) -> Coefficient:
-    """Kendall's tau-b of two administrations, with the interval of Fieller, Hartley and Pearson
-    (1957).
+    """Kendall's tau-b of two administrations; `normal` is the interval of Fieller, Hartley and
+    Pearson (1957).
 
     Without ties, (tau + 1) / 2 is the share of pairs of respondents that both order alike.
-    `insufficient` below 3; no interval below 5.
+    The rest is as in `pearson`.
 
         (concordant - discordant) / sqrt((pairs - tied in x)(pairs - tied in y)),
             tanh(atanh(tau) +- z sqrt(.437 / (n - 4)))
@@ -152,8 +190,9 @@ def kendall_tau_b(
     absent = _without_number(a, b)
     if absent is not None:
         return absent
-    value = kendall_tau(a, b)
-    return _with_interval(value, len(a), level, "Fieller", 0.437, 4, n_effective)
+    value, relatives = kendall_tau(a, b), Relatives.of_pairs(x, y, families, n_effective)
+    normal = _published(value, 0.437, relatives.size(len(a)) - 4, level, "Fieller")
+    return _with_bounds(value, a, b, kendall_tau, normal, relatives, level, ranked=True)
 
 
 # ----------------------------------------------------------------------
@@ -174,6 +213,7 @@ def partial_pearson(
     *,
     level: float = 0.95,
     n_effective: float | None = None,
+    families: Sequence[str] = (),
 ) -> Coefficient:
     """Pearson's correlation of what a third number leaves unexplained of two others.
 
@@ -182,14 +222,13 @@ def partial_pearson(
     number is taken out of both.
 
         r_xy.z = (r_xy - r_xz r_yz) / sqrt((1 - r_xz^2) (1 - r_yz^2));
-        interval: tanh(atanh(r) +- z / sqrt(n - 4))
+        `normal`: tanh(atanh(r) +- z / sqrt(n - 4))
 
     Computed by `pingouin.partial_corr`. Fisher, R. A. (1924). Metron, 3, 329-332: one number held
     constant costs as much as one respondent less.
 
     - `x, y, given`: (respondents,): respondents without one of the three are left out.
-    - `n_effective`: The number of independent respondents, where some are relatives; the interval
-      uses it.
+    - `n_effective, families`: As in `pearson`.
 
     Returns
     -------
@@ -205,7 +244,8 @@ def partial_pearson(
     0.229
     """
     table = np.array([x, y, given], dtype=np.float64)
-    table = table[:, np.isfinite(table).all(axis=0)]
+    known = np.isfinite(table).all(axis=0)
+    table = table[:, known]
     n = table.shape[1]
     if n < 5:
         return Coefficient.absent(
@@ -235,12 +275,19 @@ def partial_pearson(
         columns = pd.DataFrame(scaled.T, columns=["x", "y", "given"])
         value = float(pingouin.partial_corr(columns, "x", "y", "given")["r"].iloc[0])
     # the interval that pingouin prints has two decimals
-    size = size_of(n, n_effective)
-    if size <= 4:
-        return Coefficient(value, n=n, level=level)
-    low, high = inverse_tanh_interval(value, 1 / math.sqrt(size - 4), level)
-    method = "Fisher z" if n_effective is None else f"Fisher z, n_eff {size:.4g}"
-    return Coefficient(value, low, high, n, level, method)
+    normal = _published(value, 1.0, size_of(n, n_effective) - 4, level, "Fisher z")
+    bare = Coefficient(value, n=n, level=level, normal=normal)
+    relatives = Relatives(tuple(families), n_effective).of(known)
+    return at_least(bare, lambda rows: _partial(table[:, rows]), relatives=relatives)
+
+
+def _partial(table: Array) -> float:
+    """The same by its formula; NaN where one of three numbers does not vary."""
+    if any(is_constant(row) for row in table):
+        return math.nan
+    r = np.asarray(np.corrcoef(table))
+    left = (1 - r[0, 2] ** 2) * (1 - r[1, 2] ** 2)
+    return float((r[0, 1] - r[0, 2] * r[1, 2]) / math.sqrt(left)) if left > _EXACT else math.nan
 
 
 @dataclass(frozen=True, slots=True)

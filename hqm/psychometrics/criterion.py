@@ -5,26 +5,34 @@ answers?
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
 from hqm.psychometrics.consistency import relative_error
-from hqm.psychometrics.correlation import is_constant, pearson, size_of
-from hqm.psychometrics.families import Influence, leave_one_out
+from hqm.psychometrics.correlation import pearson
+from hqm.psychometrics.families import (
+    Influence,
+    Relatives,
+    leave_one_out,
+    never_narrower,
+    stretched,
+)
 from hqm.psychometrics.resampling import FEWEST, labels_of, left_out_bounds
 from hqm.psychometrics.result import (
     Array,
     Bounds,
     Coefficient,
     Flags,
+    is_constant,
     normal_quantile,
     shaped_alike,
 )
-from hqm.psychometrics.variance_components import linear_bounds, never_narrower
+from hqm.psychometrics.variance_components import linear_bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +76,7 @@ def criterion_validity(
     weights: npt.ArrayLike | None = None,
     *,
     n_eff: float | None = None,
+    families: Sequence[str] = (),
     level: float = 0.95,
 ) -> CriterionValidity:
     """Agreement of automatic and human scores over respondents: raw, at its ceiling, and without
@@ -81,8 +90,8 @@ def criterion_validity(
         c_AH = MP_AH / n
 
     with MS and MP residual mean squares and products, summed within pictures (`relative_error`).
-    Over other respondents Fisher's ends are stretched as the value is; for these respondents every
-    cluster of items is left out.
+    For these respondents every cluster of items is left out; for others Pearson's lower end is
+    stretched as the value is.
 
     Spearman (1904). American Journal of Psychology, 15, 72-101; Zimmerman and Williams (1977).
     BJMSP, 30, 135-147.
@@ -91,11 +100,12 @@ def criterion_validity(
     - `human`: The same shape: NaN where no person judged; a random sample. Other items for each
       respondent count as error.
     - `weights`: The same shape: 1 / probability of being labelled; human means are then Hajek's.
-    - `clusters`: (items,): labels of what items share. `n_eff`: how many respondents are
+    - `clusters`: (items,): labels of what items share.
+    - `families, n_eff`: (respondents,): labels of relatives, and how many respondents are
       independent.
 
     A part is `insufficient` below 3 respondents, 2 items or 2 labelled pictures; `degenerate` where
-    a score is all sampling error. No interval of the third below 10 respondents. Flags:
+    a score is all sampling error. Flags:
     `ATTENUATION` (human reliability below .95), `DOMINANT_MODEL`, `CAPPED`.
 
     >>> rng = np.random.default_rng(0)
@@ -110,11 +120,12 @@ def criterion_validity(
     known = np.isfinite(a).all(axis=0)
     labels = labels_of(clusters, a.shape[1])[known]
     a, h = a[:, known], h[:, known]
+    relatives = Relatives(tuple(families), n_eff)
     labelled: Flags = np.asarray(np.isfinite(h).all(axis=0))
     paired = np.isfinite(h)
     if weights is not None or (paired != labelled).any():
         w = np.ones(h.shape) if weights is None else np.asarray(weights, dtype=np.float64)[:, known]
-        return _own_items(a, h, np.where(paired, w, 0.0), labels, n_eff, level)
+        return _own_items(a, h, np.where(paired, w, 0.0), labels, relatives, level)
     m, n, size = a.shape[0], a.shape[1], int(labelled.sum())
     if m < 3 or n < 2 or len(np.unique(labels[labelled])) < 2:
         return _none(
@@ -126,7 +137,7 @@ def criterion_validity(
         )
     part, judged = a[:, labelled], h[:, labelled]
     moments = _moments(a, judged, labels, labelled)
-    return _study(moments, part.mean(axis=1), (m, n, size, m * size), n_eff, level)
+    return _study(moments, part.mean(axis=1), (m, n, size, m * size), relatives, level)
 
 
 def _none(reason: str, m: int, n: int, size: int) -> CriterionValidity:
@@ -149,7 +160,7 @@ def _study(
     moments: _Moments,
     same_items: Array,
     counts: tuple[int, int, int, int],
-    n_eff: float | None,
+    relatives: Relatives,
     level: float,
 ) -> CriterionValidity:
     """The study of scores whose error variances are known; `counts` are respondents, items, labels
@@ -157,7 +168,8 @@ def _study(
     """
     m, n, size, cells = counts
     x, y = moments.x[:, -1], moments.y[:, -1]
-    full = replace(pearson(x, y, level=level, n_effective=n_eff), n_items=n)
+    related: dict[str, Any] = {"families": relatives.families, "n_effective": relatives.independent}
+    full = replace(pearson(x, y, level=level, **related), n_items=n)
     influence = leave_one_out(lambda i: _plain(x[i], y[i]), m, scores=x)
     if full.status == "ok":
         full = never_narrower(
@@ -167,14 +179,14 @@ def _study(
     rel_a, rel_h = (
         1 - v / s if s > 1e-15 else math.nan for s, v in ((s_a, moments.v_a), (s_h, moments.v_h))
     )
-    corrected = _disattenuated(moments, full, size_of(m, n_eff), level)
+    corrected = _disattenuated(moments, full, level)
     flags = tuple(influence.flags) + corrected.flags
     if math.isfinite(rel_h) and rel_h < 0.95:
         flags = ("ATTENUATION", *flags)
     ceiling = (
         math.sqrt(max(0.0, rel_a) * max(0.0, rel_h)) if math.isfinite(rel_a + rel_h) else math.nan
     )
-    same = replace(pearson(same_items, y, level=level, n_effective=n_eff), n_items=size)
+    same = replace(pearson(same_items, y, level=level, **related), n_items=size)
     return CriterionValidity(
         full,
         same,
@@ -194,7 +206,12 @@ def _study(
 
 
 def _own_items(
-    a: Array, h: Array, w: Array, labels: npt.NDArray[np.generic], n_eff: float | None, level: float
+    a: Array,
+    h: Array,
+    w: Array,
+    labels: npt.NDArray[np.generic],
+    relatives: Relatives,
+    level: float,
 ) -> CriterionValidity:
     """The study where respondents have other labelled items, or labels other weights: what is
     paired is used.
@@ -208,7 +225,7 @@ def _own_items(
         ).reshape(len(values), count)
 
     enough = (by_cluster(w) > 0).sum(axis=1) >= 2
-    a, h, w = a[enough], h[enough], w[enough]
+    a, h, w, relatives = a[enough], h[enough], w[enough], relatives.of(enough)
     m, n, cells = a.shape[0], a.shape[1], int((w > 0).sum())
     size = round(cells / m) if m else 0
     if m < 3 or n < 2:
@@ -236,7 +253,11 @@ def _own_items(
         np.hstack([x, a.mean(axis=1, keepdims=True)]), np.hstack([y, means]), v_a, v_h, shared
     )
     return _study(
-        moments, (share * np.where(w > 0, a, 0.0)).sum(axis=1), (m, n, size, cells), n_eff, level
+        moments,
+        (share * np.where(w > 0, a, 0.0)).sum(axis=1),
+        (m, n, size, cells),
+        relatives,
+        level,
     )
 
 
@@ -307,9 +328,7 @@ def _moments(a: Array, judged: Array, labels: npt.NDArray[np.generic], labelled:
     )
 
 
-def _disattenuated(
-    moments: _Moments, full: Coefficient, independent: float, level: float
-) -> Coefficient:
+def _disattenuated(moments: _Moments, full: Coefficient, level: float) -> Coefficient:
     if full.status != "ok":
         return full
     values = moments.disattenuated()
@@ -321,27 +340,17 @@ def _disattenuated(
             " true is left",
             m,
         )
-    low, high, method = math.nan, math.nan, ""
-    if independent >= FEWEST and full.value > 0:
-        low, high = (
-            float(np.clip(end * value / full.value, -1, 1)) for end in (full.low, full.high)
-        )
-        method = f"{full.method}, disattenuated"
     over = abs(value) > 1
-    return never_narrower(
-        Coefficient(
-            math.copysign(1.0, value) if over else value,
-            low,
-            high,
-            m,
-            level,
-            method,
-            raw=value if over else math.nan,
-            fixed=linear_bounds(value, values[:-1], level) if m >= FEWEST else None,
-            flags=("CAPPED",) if over else (),
-            n_items=full.n_items,
-        )
+    bare = Coefficient(
+        math.copysign(1.0, value) if over else value,
+        n=m,
+        level=level,
+        raw=value if over else math.nan,
+        fixed=linear_bounds(value, values[:-1], level) if m >= FEWEST else None,
+        flags=("CAPPED",) if over else (),
+        n_items=full.n_items,
     )
+    return stretched(bare, full)
 
 
 def labels_needed(target: float, residual: float, true: float) -> float:
@@ -515,13 +524,14 @@ def with_raters(coefficient: Coefficient, replicates: npt.ArrayLike) -> Coeffici
     extra = normal_quantile(coefficient.level) * float(values.std(ddof=1))
 
     def wider(low: float, high: float) -> tuple[float, float]:
-        if math.isnan(low):
-            return low, high
-        return max(-1.0, value - math.hypot(value - low, extra)), min(
-            1.0, value + math.hypot(high - value, extra)
-        )
+        far = value + math.hypot(high - value, extra)
+        # an open end stays open
+        above = min(1.0, far) if math.isfinite(high) else high
+        return max(-1.0, value - math.hypot(value - low, extra)), above
 
-    low, high = wider(coefficient.low, coefficient.high)
+    low, high = coefficient.low, coefficient.high
+    if math.isfinite(low):
+        low, high = wider(low, high)
     fixed = None
     if bounds is not None:
         fixed = Bounds(

@@ -251,7 +251,7 @@ def deal(
     clusters: Sequence[Hashable] | None,
     types: Sequence[str | None] | None,
     rng: np.random.Generator,
-    folds: int,
+    folds: int = 10,
 ) -> Labelled:
     """Deal whole clusters into folds at random.
 
@@ -288,30 +288,6 @@ def majority(items: Labelled) -> Array:
     return np.asarray(items.table().argmax(axis=1)[items.kind] == items.label, dtype=np.float64)
 
 
-def by_level(items: Labelled, level: Numbers) -> Array:
-    """Which items the commonest label of their level gets right, learnt from the other folds.
-
-    A level that the other folds lack, or in which labels tie, falls back on the commonest label of
-    the type there.
-    """
-    if len(level) == 0:
-        return np.zeros(0)
-    crossed = np.unique(items.kind * (int(level.max()) + 1) + level, return_inverse=True)[1]
-    shape = int(crossed.max()) + 1, len(items.labels)
-    code = crossed * shape[1] + items.label
-    whole, kinds = counted(code, *shape), items.table()
-    hits = np.zeros(len(level))
-    for fold in range(items.folds):
-        test = items.fold == fold
-        seen, seen_kinds = whole - counted(code[test], *shape), kinds - items.table(test)
-        # the share of the type decides between equal counts
-        score = seen[crossed[test]] + 1e-6 * seen_kinds[items.kind[test]] / max(
-            1.0, float(seen_kinds.max())
-        )
-        hits[test] = score.argmax(axis=1) == items.label[test]
-    return hits
-
-
 def learnt_forward(items: Labelled, level: Numbers) -> Callable[[Numbers], Array]:
     """Blocks -> which items the commonest label of their level in earlier blocks gets right.
 
@@ -331,6 +307,28 @@ def learnt_forward(items: Labelled, level: Numbers) -> Callable[[Numbers], Array
         table = counted((block * levels + crossed) * count + items.label, blocks, levels, count)
         best = (np.cumsum(table, axis=0) - table + fallback).argmax(axis=2)
         return np.asarray(best[block, crossed] == items.label, dtype=np.float64)
+
+    return predict
+
+
+def learnt_over_kinds(items: Labelled, level: Numbers) -> Callable[[Numbers], Array]:
+    """Blocks -> which items are right by what their kind and, in earlier blocks of all kinds, their
+    level says.
+
+    Naive Bayes: label = argmax_k log n(kind, k) + log p(level | k); a level that the earlier blocks
+    lack says nothing.
+    """
+    levels, count = int(level.max(initial=-1)) + 1, len(items.labels)
+    prior = np.log(items.table() + 0.5)[items.kind]
+
+    def predict(block: Numbers) -> Array:
+        blocks = int(block.max(initial=-1)) + 1
+        table = counted((block * levels + level) * count + items.label, blocks, levels, count)
+        before = np.cumsum(table, axis=0) - table
+        share = (before + 0.5) / (before.sum(axis=1, keepdims=True) + 0.5 * levels)
+        says = np.where(before.sum(axis=2, keepdims=True) > 0, np.log(share), 0.0)
+        best = (says[block, level] + prior).argmax(axis=1)
+        return np.asarray(best == items.label, dtype=np.float64)
 
     return predict
 

@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import nctdtrinc, ndtri, stdtrit
 
-from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.distributions import normal_above, student_above
 from hqm.psychometrics.resampling import labels_of
 from hqm.psychometrics.result import (
     Array,
     Flags,
     Outcome,
+    is_constant,
     normal_quantile,
     shaped,
     shaped_alike,

@@ -5,6 +5,7 @@ noise.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +13,9 @@ import numpy.typing as npt
 from scipy.special import fdtrc, stdtr
 
 from hqm.psychometrics.agreement import icc
-from hqm.psychometrics.correlation import is_constant, paired, pearson, size_of
+from hqm.psychometrics.correlation import paired, pearson
 from hqm.psychometrics.distributions import student_quantile
+from hqm.psychometrics.families import Relatives, stretched
 from hqm.psychometrics.resampling import FEWEST, cluster_sums, labels_of, mean_with_error
 from hqm.psychometrics.result import (
     Array,
@@ -21,15 +23,15 @@ from hqm.psychometrics.result import (
     Coefficient,
     Outcome,
     Status,
+    is_constant,
     normal_quantile,
     shaped_alike,
+    size_of,
 )
 from hqm.psychometrics.significance import SignificanceTest, chi_square_test
 from hqm.psychometrics.variance_components import (
     linear_bounds,
     mean_variance,
-    never_narrower,
-    respondent_bounds,
 )
 
 NAME = "equal form shift (Q)"
@@ -169,7 +171,7 @@ def _no_heterogeneity(
 class FormReliability:
     """The correlation of two forms, with and without the noise of the seeds.
 
-    - `observed`: Pearson's r of the scores, with Fisher's interval.
+    - `observed`: Pearson's r of the scores.
     - `true`: The correlation of the forms' true scores; above 1 it is cut to 1, kept in `raw` and
       flagged `ABOVE_ONE`.
     - `attenuation`: The factor by which seed noise lowers the correlation, sqrt(reliability of A x
@@ -189,6 +191,7 @@ def form_reliability(
     *,
     without: tuple[Array, Array] | None = None,
     n_effective: float | None = None,
+    families: Sequence[str] = (),
     level: float = 0.95,
 ) -> FormReliability:
     """Split the correlation of two forms into the forms' own agreement and the seeds' noise.
@@ -198,10 +201,8 @@ def form_reliability(
 
         r_true = cov(m_A, m_B) / sqrt((s2_A - v_A)(s2_B - v_B)),   observed = r_true x attenuation
 
-    For these respondents r_true is computed with each cluster of items left out. For others the
-    ends lie half-way between those of a jackknife over respondents, which holds the truth in 83 to
-    92 %, and Fisher's divided by the attenuation, which does in 94 to 99 %: half-way holds it in 92
-    to 96 % (docs/psychometrics_coverage.md). Spearman, C. (1904). The proof and measurement of
+    For these respondents r_true is computed with each cluster of items left out; for others the
+    observed correlation's lower end is stretched as the value is. Spearman, C. (1904). The proof and measurement of
     association between two things. American Journal of Psychology, 15, 72-101; Tukey, J. W. (1958).
     Annals of Mathematical Statistics, 29, 614.
 
@@ -211,11 +212,11 @@ def form_reliability(
       form (`rho_g(...).noise`).
     - `without`: (respondents, clusters) of each form: the scores with each cluster of items left
       out.
-    - `n_effective`: The number of independent respondents, where some are relatives.
+    - `families, n_effective`: (respondents,): labels of relatives, and how many independent
+      respondents there are.
 
     The status is `insufficient` for fewer than 3 respondents, `degenerate` when scores do not vary
-    or a form's variance is all noise. There is no interval below 10 independent respondents. Ends
-    are cut at 1, as the value is.
+    or a form's variance is all noise. Ends are cut at 1, as the value is.
 
     >>> a, b = [0.2, 0.4, 0.5, 0.8], [0.3, 0.3, 0.6, 0.8]
     >>> result = form_reliability(a, b, [0.002] * 4, [0.002] * 4)
@@ -228,7 +229,14 @@ def form_reliability(
     data = np.stack(columns, axis=1)
     kept = np.isfinite(data).all(axis=1)
     data = data[kept]
-    observed = pearson(data[:, 0], data[:, 1], level=level, n_effective=n_effective)
+    relatives = Relatives(tuple(families), n_effective).of(kept)
+    observed = pearson(
+        data[:, 0],
+        data[:, 1],
+        level=level,
+        n_effective=n_effective,
+        families=relatives.families,
+    )
     n = len(data)
     if observed.status != "ok":
         return FormReliability(observed, observed)
@@ -239,39 +247,20 @@ def form_reliability(
         none = Coefficient.absent("degenerate", reason, n)
         return FormReliability(observed, none)
     raw, attenuation = float(value[0]), math.sqrt(float(rel_a[0] * rel_b[0]))
-    low, high, method, fixed = math.nan, math.nan, "", None
-    if size_of(n, n_effective) >= FEWEST:
-        rest = [np.delete(data, row, axis=0) for row in range(n)]
-        fewer = [
-            _disattenuated(part[:, :1], part[:, 1:2], part[:, 2].mean(), part[:, 3].mean())[0][0]
-            for part in rest
-        ]
-        size = size_of(n, n_effective)
-        low, high = respondent_bounds(raw, fewer, size, level)
-        method = "respondent jackknife"
-        if math.isfinite(low):
-            # the first is too short and the second too long, at every size
-            low = (low + float(np.clip(observed.low / attenuation, -1, 1))) / 2
-            high = (high + float(np.clip(observed.high / attenuation, -1, 1))) / 2
-            method = "half-way between respondent jackknife and Fisher z, disattenuated"
-        if n_effective is not None and n_effective < n:
-            method += f", n_eff {n_effective:.4g}"
+    fixed = None
     if without is not None and n >= FEWEST:
         left = _disattenuated(without[0][kept], without[1][kept], *noise)[0]
         fixed = linear_bounds(raw, left, level)
     flags = ("ABOVE_ONE",) if abs(raw) > 1 else ()
     true = Coefficient(
         math.copysign(1.0, raw) if flags else raw,
-        low,
-        high,
-        n,
-        level,
-        method,
+        n=n,
+        level=level,
         fixed=fixed,
         raw=raw if flags else math.nan,
         flags=flags,
     )
-    return FormReliability(observed, never_narrower(true), attenuation)
+    return FormReliability(observed, stretched(true, observed), attenuation)
 
 
 def _disattenuated(

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,12 +16,10 @@ from scipy.special import stdtr, stdtrit
 from hqm.psychometrics.cross_validation import (
     Labelled,
     Questions,
-    accuracy,
-    by_level,
     counted,
     deal,
-    gain_over,
     learnt_forward,
+    learnt_over_kinds,
     majority,
     numbers,
     once_each,
@@ -30,7 +28,6 @@ from hqm.psychometrics.cross_validation import (
 from hqm.psychometrics.distributions import binomial_above
 from hqm.psychometrics.result import (
     Array,
-    Coefficient,
     Flags,
     Numbers,
     Outcome,
@@ -39,10 +36,10 @@ from hqm.psychometrics.result import (
 )
 from hqm.psychometrics.significance import benjamini_hochberg
 
-ALPHA = 0.025
-"""The chance of a false leak in a whole benchmark: this much by the words, and as much by all cues
-together.
-"""
+ALPHA = 0.05
+"""The chance of a false leak in a whole benchmark, by the words and by all cues together."""
+SEARCHES = 2
+"""The words, and the cues: each may use half of `ALPHA`."""
 ORDERS = 4
 """Random orders of the clusters whose results are averaged, so that the verdict hangs on none of
 them.
@@ -66,8 +63,8 @@ class Stratum:
       blocks before it, that of the commonest label on the same items, and their difference.
     - `low, high`: Ends of the gain that hold for all strata and cues together (1 - alpha, each end
       by itself).
-    - `p`: One-sided, multiplied by the number of tests.
-    - `shown`: `low` is above 0: more than chance explains.
+    - `p`: One-sided, multiplied by the number of tests of words and cues together.
+    - `shown`: p is below alpha, and then `low` is above 0: more than chance explains.
     - `detectable`: The smallest gain that would be shown with 80% power.
     """
 
@@ -108,17 +105,16 @@ class View:
 
 
 def views(items: Labelled, parts: Sequence[str] | None) -> tuple[View, ...]:
-    """What is learnt and judged: each type; and where there are parts, each part and each type of a
-    part.
+    """What is learnt and judged: each type, and all together; and where there are parts, each part
+    and each type of a part.
 
     A leak of one part may point the other way in another part, so that the parts are learnt by
     themselves.
     """
     types = [(name, "", items.kind == k) for k, name in enumerate(items.kinds)]
     single = len(types) == 1
-    first = View(
-        items, tuple(("" if single else name, part, member) for name, part, member in types)
-    )
+    whole = ("", "", np.ones(len(items.kind), dtype=bool))
+    first = View(items, (whole,) if single else (whole, *types))
     names = list(dict.fromkeys(parts or ()))
     if parts is None or len(names) < 2:
         return (first,)
@@ -163,11 +159,13 @@ def judge_strata(
     averaged, which can only make their spread smaller.
 
         t = mean over orders of (sum of gains / sqrt(C / (C - 1) sum of squares about the mean)),
-        p = tests P(T > t)
+        p = 2 tests P(T > t)
 
     - `predict`: Hits of each item, learnt from the blocks before its own.
-    - `tests`: How many strata and cues are looked at together (Bonferroni).
+    - `tests`: How many strata and cues are looked at together (Bonferroni), twice: as many chances
+      of error are kept for the other search (`SEARCHES`).
     """
+    tests *= SEARCHES
     base = majority(view.items)
     count = int(view.items.cluster.max(initial=-1)) + 1
     blocks = [
@@ -211,10 +209,13 @@ def _judged(
     # 2^-C is what a sign test of C clusters would give at best
     p = min(1.0, tests * max(float(stdtr(clusters - 1, -ratio)), 2.0 ** -min(clusters, 1000)))
     reach = -float(stdtrit(clusters - 1, alpha / tests))
+    # the error that belongs to the mean t, so that the ends and p agree
+    error = gain / ratio if gain * ratio > 0 else error
+    shown = p < alpha
     low, high = gain - reach * error, gain + reach * error
+    low = low if shown else min(low, 0.0)
     # a prediction that never leaves the commonest label has no spread of its own to judge by
     typical = math.sqrt(max(spread, 1 - floor) / (n * (1 - 1 / BLOCKS)))
-    shown = low > 0 and p < alpha
     # the commonest label of these very items beats that of others by .8 standard errors where
     # labels are balanced
     lead = 0.8 * math.sqrt(floor * (1 - floor) / n)
@@ -260,6 +261,14 @@ def _gain(chosen: Flags, cluster: Numbers, hits: Array, base: Array) -> tuple[fl
     )
 
 
+def leaking(strata: Iterable[Stratum]) -> tuple[Stratum, ...]:
+    """The strata that leak, the largest gain first; all items only where no type does by itself."""
+    shown = [stratum for stratum in strata if stratum.shown]
+    typed = any(stratum.type for stratum in shown)
+    each = (s for s in shown if s.type or s.part or not typed)
+    return tuple(sorted(each, key=lambda s: -s.gain))
+
+
 LEAST_ITEMS, LEAST_CLUSTERS = 20, 5
 
 
@@ -293,22 +302,18 @@ def tests_in(all_views: Sequence[View]) -> int:
 class Cue:
     """One surface feature.
 
-    - `accuracy, baseline`: Cross-validated accuracy of the commonest label at each level of the cue
-      within each type, and accuracy of the type's commonest label alone.
-    - `gain, p, q`: Their difference, its one-sided p-value, and that after Benjamini and Hochberg
-      over the cues.
+    - `strongest`: The stratum in which it beats the commonest label most clearly (`Leakage.strata`).
     - `levels`: How many values the cue takes.
-    - `leak`: It is shown to beat the commonest label in some stratum (`Leakage.strata`).
     """
 
     name: str
-    accuracy: Coefficient
-    baseline: float
-    gain: Coefficient
-    p: float
-    q: float
+    strongest: Stratum
     levels: int
-    leak: bool
+
+    @property
+    def leak(self) -> bool:
+        """Whether it is shown to beat the commonest label in some stratum."""
+        return self.strongest.shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,12 +336,12 @@ class Giveaway:
 class Leakage(Outcome):
     """What gives the labels away.
 
-    - `cues`: All that could be tried, the strongest gain first.
+    - `cues`: All that could be tried, the clearest first.
     - `giveaways`: Phrases with at least 20 items of which .95 have one label, where the type's
       labels do differ.
     - `constant_types`: Types whose items all have one label, with the label: (type, label).
-    - `strata`: Each cue in each type, part and type of a part, with ends of the gain that hold for
-      all of them together.
+    - `strata`: Each cue in all items, each type, part and type of a part, with ends of the gain that
+      hold for all of them together.
     """
 
     cues: tuple[Cue, ...]
@@ -344,7 +349,6 @@ class Leakage(Outcome):
     constant_types: tuple[tuple[str, str], ...]
     n_items: int
     n_clusters: int
-    folds: int
     alpha: float
     strata: tuple[Stratum, ...] = ()
 
@@ -363,30 +367,29 @@ def leakage_cues(
     clusters: Sequence[Hashable] | None = None,
     types: Sequence[str | None] | None = None,
     parts: Sequence[str] | None = None,
-    folds: int = 10,
     alpha: float = ALPHA,
-    level: float = 0.95,
 ) -> Leakage:
     """Whether position, numbering or the surface of a question tells its label.
 
     A respondent does not see a picture's number, but a model trained on the file, a shuffled copy
     or a shortcut in the wording can use it, and a score then says nothing about pictures. Each cue
-    predicts the commonest label at its level within the type, learnt from other clusters; the
-    baseline knows the type and the commonest label.
+    predicts the commonest label at its level within the type, learnt from other clusters; over all
+    items, what the level says in any type is added to what the type says (naive Bayes), so that a
+    file sorted by its labels is seen however many types it has. The baseline knows the type and the
+    commonest label.
 
     Position: odd or even place, place within the cluster, tenth of the file, the label before.
-    Numbering: odd or even number, last digit. Surface: first word, first two and three words, last
-    word, articles, punctuation, number of words, length, digits and number words, negation, capital
-    letter, spare spaces.
+    Numbering: odd or even number, last digit, letters and tenth of the number. Surface: first word,
+    first two and three words, last word, articles, punctuation, number of words, length, digits and
+    number words, negation, capital letter, spare spaces.
 
     - `labels`: (items,) in the order of the file.
-    - `rng`: Deals the clusters into folds.
+    - `rng`: Deals the clusters into blocks.
     - `questions, ids`: (items,): texts; numbers, or names with a number in them.
-    - `clusters`: (items,): items of one picture stay in one fold; by default every item stands
+    - `clusters`: (items,): items of one picture stay in one block; by default every item stands
       alone.
     - `types, parts`: (items,): the strata; places are counted in each part where there are several.
-    - `alpha`: The chance that any cue is called a leak in any stratum although none is one.
-    - `folds, level`: Of the cross-validation and of the intervals.
+    - `alpha`: The chance that anything is called a leak although nothing is; the cues use half.
 
     The status is `insufficient` for fewer than 20 items or 5 clusters; `not_informative` when every
     type has one label only, so that nothing is left to leak (the types are named).
@@ -394,8 +397,8 @@ def leakage_cues(
     Yes and no take turns:
 
     >>> turns = leakage_cues(["yes", "no"] * 60, rng=np.random.default_rng(0))
-    >>> turns.leaks[:2], turns.cues[0].accuracy.value
-    (('odd or even place', 'label before'), 1.0)
+    >>> turns.leaks, turns.cues[0].strongest.accuracy
+    (('label before', 'odd or even place'), 1.0)
     >>> fair = np.random.default_rng(1).permutation(["yes", "no"] * 60).tolist()
     >>> leakage_cues(fair, rng=np.random.default_rng(0)).leaks
     ()
@@ -403,7 +406,7 @@ def leakage_cues(
     for what, given in (("questions", questions), ("ids", ids)):
         if given is not None and len(given) != len(labels):
             raise ValueError(f"{len(labels)} labels have {len(given)} {what}")
-    items = deal(labels, clusters, types, rng, folds)
+    items = deal(labels, clusters, types, rng)
     count, groups = len(labels), int(items.cluster.max(initial=-1)) + 1
     table = items.table()
     constant = tuple(
@@ -413,9 +416,7 @@ def leakage_cues(
     )
 
     def without(status: Status, reason: str) -> Leakage:
-        return Leakage(
-            (), (), constant, count, groups, items.folds, alpha, (), status=status, reason=reason
-        )
+        return Leakage((), (), constant, count, groups, alpha, (), status=status, reason=reason)
 
     if count < 20 or groups < 5:
         return without(
@@ -423,31 +424,21 @@ def leakage_cues(
         )
     if len(constant) == len(items.kinds):
         return without("not_informative", "every type has one label only: the type alone gives it")
-    baseline = majority(items)
     asked = Questions.of(questions) if questions is not None else None
     surface = _surface(asked, ids)
     levels = _places(labels, items) | surface
-    tried = []
-    for name, (number, distinct) in levels.items():
-        if distinct < 2:
-            continue
-        hits = by_level(items, number)
-        gain, p = gain_over(hits, baseline, items.cluster, level)
-        tried.append((name, accuracy(hits, items.cluster, level), gain, p, distinct))
-    q = benjamini_hochberg([p for *_, p, _ in tried])
     seen = views(items, parts)
     every = (levels, *(_places(labels, view.items, parts) | surface for view in seen[1:]))
     strata = _strata(list(zip(seen, every, strict=True)), rng, alpha)
-    leaking = {stratum.cue for stratum in strata if stratum.shown}
-    cues = [
-        Cue(
-            name, share, float(baseline.mean()), gain, p, float(adjusted), distinct, name in leaking
-        )
-        for (name, share, gain, p, distinct), adjusted in zip(tried, q, strict=True)
-    ]
-    cues.sort(key=lambda cue: (not cue.leak, -cue.gain.value))
+    clearest = {s.cue: s for s in sorted(strata, key=_clearness, reverse=True) if s.status == "ok"}
+    cues = [Cue(name, stratum, levels[name][1]) for name, stratum in clearest.items()]
+    cues.sort(key=lambda cue: _clearness(cue.strongest))
     phrases = _giveaways(asked, items, table) if asked is not None else ()
-    return Leakage(tuple(cues), phrases, constant, count, groups, items.folds, alpha, strata)
+    return Leakage(tuple(cues), phrases, constant, count, groups, alpha, strata)
+
+
+def _clearness(stratum: Stratum) -> tuple[bool, float, float]:
+    return not stratum.shown, stratum.p, -stratum.gain
 
 
 _Levels = dict[str, tuple[Numbers, int]]
@@ -471,10 +462,18 @@ def _strata(
         stratum
         for view, _, cues in tries
         for name, level in cues
-        for stratum in judge_strata(
-            view, learnt_forward(view.items, level), rng, cue=name, tests=tests, alpha=alpha
-        )
+        for judged, predict in _ways(view, level)
+        for stratum in judge_strata(judged, predict, rng, cue=name, tests=tests, alpha=alpha)
     )
+
+
+def _ways(view: View, level: Numbers) -> Iterator[tuple[View, Predict]]:
+    """How the strata of a view are predicted: all of several types by what any of them shows."""
+    whole = [s for s in view.strata if not s[0] and not s[1]] if len(view.items.kinds) > 1 else []
+    if whole:
+        yield View(view.items, tuple(whole)), learnt_over_kinds(view.items, level)
+    each = View(view.items, view.strata[len(whole) :])
+    yield each, learnt_forward(view.items, level)
 
 
 COUNTS = frozenset("one two three four five six seven eight nine ten several many".split())
@@ -518,6 +517,10 @@ def _surface(asked: Questions | None, ids: Sequence[Hashable] | None) -> _Levels
     cues: _Levels = {}
     if ids is not None:
         last = [re.findall(r"\d+", str(name)) for name in ids]
+        number = np.array([int(d[-1][:15]) if d else -1 for d in last])
+        tenths = np.unique(np.quantile(number, np.linspace(0.1, 0.9, 9))) if last else number
+        cues["letters of the id"] = _numbered([re.sub(r"\d+", "", str(name)) for name in ids])
+        cues["tenth of the number"] = _numbered(np.searchsorted(tenths, number, "right").tolist())
         cues["odd or even number"] = _numbered([int(d[-1]) % 2 if d else -1 for d in last])
         cues["last digit"] = _numbered([int(d[-1]) % 10 if d else -1 for d in last])
     if asked is not None:

@@ -12,55 +12,35 @@ import numpy.typing as npt
 from hqm.psychometrics.consistency import (
     RelativeError,
     complete_scores,
-    feldt_interval,
+    of_respondents,
     relative_error,
     too_wide,
     varies_of,
-    weighted_covariances,
-    with_bootstrap,
 )
-from hqm.psychometrics.correlation import is_constant, size_of
-from hqm.psychometrics.resampling import FEWEST, labels_of
-from hqm.psychometrics.result import Array, Bounds, Coefficient, shaped
+from hqm.psychometrics.families import Relatives, Rows, at_least
+from hqm.psychometrics.resampling import labels_of
+from hqm.psychometrics.result import Array, Bounds, Coefficient, is_constant, shaped
 from hqm.psychometrics.variance_components import (
     FEWEST_CLUSTERS,
     LARGEST,
     half_width_without,
-    never_narrower,
     spread_left_out,
 )
 
-COVARIANCES = 4_000_000
-"""So many covariances of resampled respondents are in memory at once."""
-CONSTANT = 1e-12
-"""An item whose variance is a smaller share of what it has elsewhere is constant, but for
-rounding.
-"""
+_HEYWOOD = "a loading exceeds 1 (a Heywood case): one factor does not hold"
 
 
-def omega_t(
-    scores: npt.ArrayLike,
-    rng: np.random.Generator | None = None,
-    *,
-    families: Sequence[str] | None = None,
-) -> Coefficient:
+def omega_t(scores: npt.ArrayLike, *, families: Sequence[str] = ()) -> Coefficient:
     """McDonald's omega total of a one-factor model fitted by unweighted least squares.
 
-    Alpha assumes that every item measures equally strongly; omega lets them differ. With several
-    factors the one-factor model misses common variance and omega total falls short.
+        omega = (sum of loadings)^2 / sum of all correlations   (McDonald 1999, Test Theory)
 
-        omega = (sum of loadings)^2 / sum of all correlations
+    Alpha assumes that every item measures equally strongly; omega lets them differ.
 
-    McDonald, R. P. (1999). Test Theory. Erlbaum. The fit is Harman and Jones's minimum residual
-    solution (1966, Psychometrika 31, 351-368), found loading by loading.
+    - `scores`: (respondents, items, types or parcels); constant columns are left out.
+    - `families`: (complete respondents,): labels of relatives.
 
-    - `scores`: (respondents, items, types or parcels), compared as correlations; constant columns
-      are left out.
-
-    The status is `insufficient` below 3 varying items, `not_applicable` with as many items as
-    respondents. Flag `HEYWOOD` where a loading exceeds 1 (negative error variance: the model does
-    not hold).
-
+    `degenerate` with the flag `HEYWOOD` where a loading exceeds 1, so that no factor holds.
     >>> scores = [[3, 4, 3], [1, 2, 2], [4, 4, 5], [2, 2, 3], [5, 3, 4]]
     >>> round(omega_t(scores).value, 4)
     0.8848
@@ -71,40 +51,17 @@ def omega_t(
         if x.shape[0] <= x.shape[1]:
             return Coefficient.absent("not_applicable", too_wide(x), x.shape[0])
 
-    def drawn(weights: Array) -> Array:
-        """Of resampled respondents, a few replicates at a time: their covariances are what takes
-        memory.
-        """
-        steps = range(0, len(weights), max(1, COVARIANCES // x.shape[1] ** 2))
-        return np.concatenate(
-            [_of_covariances(weighted_covariances(x, weights[i : i + steps.step])) for i in steps]
-        )
-
-    omega = with_bootstrap(
-        x,
-        lambda x: float(drawn(np.ones((1, len(x))))[0]),
-        "omega",
-        rng,
-        families,
-        items=3,
-        drawn=drawn,
-    )
+    omega = of_respondents(x, _of_scores, "omega", families, items=3)
     if omega.status == "ok" and (np.abs(minres_loadings(np.corrcoef(x.T))) > 1).any():
-        return replace(omega, flags=(*omega.flags, "HEYWOOD"))
+        return replace(Coefficient.absent("degenerate", _HEYWOOD, len(x)), flags=("HEYWOOD",))
     return omega
 
 
-def _of_covariances(covariances: Array) -> Array:
-    """(replicates,): omega of covariances (replicates, items, items); NaN where an item does not
-    vary.
-    """
-    variances = np.einsum("rii->ri", covariances)
-    varies = (variances > CONSTANT * variances.max(axis=0, initial=0.0)).all(axis=1)
-    deviations = np.sqrt(variances[varies])
-    r = covariances[varies] / (deviations[:, :, None] * deviations[:, None, :])
-    values = np.full(len(covariances), math.nan)
-    values[varies] = minres_loadings(r).sum(axis=1) ** 2 / r.sum(axis=(1, 2))
-    return values
+def _of_scores(x: Array) -> float:
+    if not varies_of(x).all():
+        return math.nan
+    r = np.corrcoef(x.T)
+    return float(minres_loadings(r).sum() ** 2 / r.sum())
 
 
 def omega_of_types(
@@ -113,6 +70,7 @@ def omega_of_types(
     clusters: npt.ArrayLike | None = None,
     *,
     n_effective: float | None = None,
+    families: Sequence[str] = (),
     level: float = 0.95,
 ) -> Coefficient:
     """McDonald's omega total over the mean scores by type, without what types share because they
@@ -125,21 +83,19 @@ def omega_of_types(
         R = correlations of the type means,   loadings from (S - E) / (s s') off the diagonal
         omega = (sum of loadings)^2 / sum of R
 
-    The interval over respondents is Feldt's, with types as parts; that for these respondents leaves
-    each cluster out, takes log(1 - omega) as linear in the covariances, and counts products of
-    noise once (as `agreement_bounds` does). Feldt, L. S. (1965). Psychometrika, 30, 357-370.
+    The interval for these respondents leaves each cluster out, takes log(1 - omega) as linear in
+    the covariances, and counts products of noise once (as `agreement_bounds` does).
 
     - `scores`: (respondents, items): a missing answer is left out.
-    - `types, clusters`: (items,): labels; `n_effective`: the number of independent respondents.
+    - `types, clusters`: (items,): labels; `families, n_effective`: as in `cronbach_alpha`.
 
     The status is `insufficient` below 3 respondents or 3 types that vary, `not_applicable` with as
-    many types as respondents, `degenerate` where the factor explains nothing. There is no interval
-    over respondents below 10 independent ones. Flag `HEYWOOD` where a loading exceeds 1.
+    many types as respondents, `degenerate` where the factor explains nothing, and with the flag
+    `HEYWOOD` where a loading exceeds 1.
 
-    >>> answers = [[1, 1, 1, 0, 1, 1], [0, 0, 1, 0, 0, 0], [1, 0, 1, 1, 1, 0], [0, 1, 0, 0, 0, 1],
-    ...     [1, 1, 1, 1, 1, 1]]
-    >>> round(omega_of_types(answers, list("aabbcc")).value, 2)
-    0.85
+    >>> answers = np.random.default_rng(1).random((8, 6)) < np.linspace(0.1, 0.9, 8)[:, None]
+    >>> round(omega_of_types(answers.astype(float), list("aabbcc")).value, 2)
+    0.77
     """
     x, kinds = shaped(scores, "respondents, items"), np.asarray(types)
     if kinds.shape != (x.shape[1],):
@@ -173,25 +129,24 @@ def omega_of_types(
     value, loadings = _omega(covariances, errors)
     if not math.isfinite(value) or value <= 0:
         return Coefficient.absent("degenerate", "one factor explains nothing of the types", m)
-    size = size_of(m, n_effective)
-    low, high = (
-        feldt_interval(value, size, len(parts), level) if size >= FEWEST else (math.nan, math.nan)
-    )
-    method = "Feldt" if size == m else f"Feldt, n_eff {size:.4g}"
-    fixed = None if value >= 1 else _bounds(parts, covariances, errors, level)
-    flags = ("HEYWOOD",) if (np.abs(loadings) > 1).any() else ()
-    return never_narrower(
-        Coefficient(
-            min(value, 1.0),
-            low,
-            high,
-            m,
-            level,
-            method if math.isfinite(low) else "",
-            fixed=fixed,
-            flags=flags,
-            n_items=x.shape[1],
-        )
+    if (np.abs(loadings) > 1).any() or value > 1:
+        return replace(Coefficient.absent("degenerate", _HEYWOOD, m), flags=("HEYWOOD",))
+    fixed = _bounds(parts, covariances, errors, level)
+    scores = np.asarray(sum(part.mean / part.mean.std(ddof=1) for part in parts)) / len(parts)
+
+    def statistic(rows: Rows) -> tuple[float, float]:
+        means = np.stack([part.mean[rows] for part in parts])
+        if any(is_constant(mean) for mean in means):
+            return math.nan, math.nan
+        omega = _omega(np.cov(means), _shared_errors(parts, rows))[0]
+        return omega, float(scores[rows].var(ddof=1))
+
+    return at_least(
+        Coefficient(value, n=m, level=level, fixed=fixed, n_items=x.shape[1]),
+        statistic,
+        scores,
+        Relatives(tuple(families), n_effective).of(kept),
+        least=0.0,
     )
 
 
@@ -225,9 +180,15 @@ def _covariances(parts: Sequence[_Part]) -> Array:
     return np.cov(np.stack([part.mean for part in parts]))
 
 
-def _shared_errors(parts: Sequence[_Part]) -> Array:
-    scaled = np.stack([part.residuals / part.n[:, None] for part in parts])
-    return np.asarray(np.einsum("tmc,umc->tu", scaled, scaled) / scaled.shape[1])
+def _shared_errors(parts: Sequence[_Part], rows: Rows | slice = slice(None)) -> Array:
+    """(types, types): the errors that types share through clusters, of some respondents."""
+    count = len(parts[0].n[rows])
+    scaled = np.stack([part.residuals[rows] / part.n[rows, None] for part in parts])
+    if not isinstance(rows, slice):
+        # the items' means are then those of these respondents
+        scaled = scaled - scaled.mean(axis=1, keepdims=True)
+        scaled *= math.sqrt(count / (count - 1) * (len(parts[0].n) - 1) / len(parts[0].n))
+    return np.asarray(np.einsum("tmc,umc->tu", scaled, scaled) / count)
 
 
 def _omega(covariances: Array, errors: Array) -> tuple[float, Array]:

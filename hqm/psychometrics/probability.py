@@ -8,9 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.ranks import PairOrder, pair_order
-from hqm.psychometrics.result import Array, Coefficient, Numbers, Status, mean_of_known, shaped
+from hqm.psychometrics.result import (
+    Array,
+    Coefficient,
+    Numbers,
+    Status,
+    is_constant,
+    mean_of_known,
+    shaped,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from hqm.psychometrics.correlation import is_constant, paired
+from hqm.psychometrics.correlation import paired
 from hqm.psychometrics.distributions import average_ranks, kendall_tau
 from hqm.psychometrics.result import (
     Array,
@@ -18,6 +18,7 @@ from hqm.psychometrics.result import (
     Flags,
     Outcome,
     Status,
+    is_constant,
     mean_of_known,
     shaped_alike,
 )

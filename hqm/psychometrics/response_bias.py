@@ -5,6 +5,7 @@ scores.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +13,8 @@ import numpy.typing as npt
 from scipy.special import ndtri, stdtrit
 
 from hqm.psychometrics.agreement import icc
-from hqm.psychometrics.consistency import spearman_brown
 from hqm.psychometrics.correlation import paired, pearson
+from hqm.psychometrics.families import Relatives
 from hqm.psychometrics.resampling import cluster_sums, labels_of, mean_with_error
 from hqm.psychometrics.result import (
     Array,
@@ -221,15 +222,20 @@ class BalancedScore:
 
 
 def balanced_score(
-    first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    *,
+    n_effective: float | None = None,
+    families: Sequence[str] = (),
+    level: float = 0.95,
 ) -> BalancedScore:
     """The mean score over two opposite forms, in which a habit of saying yes cancels, and its
     reliability.
 
-        score = (S_A + S_B) / 2,   reliability = 2 ICC(A,1) / (1 + ICC(A,1))
+        score = (S_A + S_B) / 2,   reliability = ICC(A,2)
 
-    A respondent who always says yes gets one half. The reliability has the status of `icc`; it is
-    `not_applicable` where the ICC is -1 or less.
+    A respondent who always says yes gets one half. The reliability is that of `icc`, with its
+    status.
 
     - `first, second`: (respondents,): scores on each form.
 
@@ -240,22 +246,14 @@ def balanced_score(
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     x, y = paired(a, b)
     scores = tuple(((a + b) / 2).tolist())
-    single = icc(np.stack([x, y], axis=1), level=level).a1
-    if single.status != "ok":
-        return BalancedScore(scores, single)
-    value, low, high = (spearman_brown(v, 2) for v in (single.value, single.low, single.high))
-    if math.isnan(value):
-        return BalancedScore(
-            scores,
-            Coefficient.absent(
-                "not_applicable",
-                f"an ICC(A,1) of {single.value:.4g} cannot be stepped up",
-                single.n,
-            ),
-        )
-    return BalancedScore(
-        scores, Coefficient(value, low, high, single.n, level, f"{single.method}, Spearman-Brown")
+    relatives = Relatives.of_pairs(a, b, families, n_effective)
+    forms = icc(
+        np.stack([x, y], axis=1),
+        n_effective=n_effective,
+        families=relatives.families,
+        level=level,
     )
+    return BalancedScore(scores, forms.ak)
 
 
 # ----------------------------------------------------------------------

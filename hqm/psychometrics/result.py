@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -30,6 +31,11 @@ class Bounds:
     method: str
     level: float = 0.95
 
+    def moved(self, of: Callable[[float], float]) -> Bounds:
+        """The ends after a transformation that keeps their order; an open end stays open."""
+        low, high = (of(end) if math.isfinite(end) else end for end in (self.low, self.high))
+        return replace(self, low=low, high=high)
+
     @classmethod
     def below_one(cls, ratio: float, half: float, name: str, level: float) -> Bounds:
         """Of a coefficient `name` = 1 - `ratio`, from half of the interval of the ratio's
@@ -45,13 +51,15 @@ class Coefficient:
 
     - `value`: NaN unless `status` is `ok` or `not_informative`.
     - `low, high`: The confidence interval over another sample of respondents (`model_population`);
-      NaN where none exists.
+      NaN where none exists. Where `high` is infinite, `low` is one-sided: at least so much.
     - `n`: How many respondents went in.
     - `n_items`: How many items went in; 0 where the estimator does not say.
     - `level, method`: How the interval was made.
     - `status, reason`: `ok`, or why there is no number, in a sentence.
     - `fixed`: The interval for these respondents over another sample of items or seeds
       (`fixed_models`), where there is one.
+    - `normal`: The published interval over other respondents, which holds where their scores are
+      normal; for comparison with other programs, and shown nowhere.
     - `se`: The standard error on the scale of `value`; NaN where none is used.
     - `raw`: What the formula gave before it was cut to its range (a negative variance ratio); NaN
       where nothing was cut.
@@ -71,6 +79,20 @@ class Coefficient:
     raw: float = math.nan
     flags: tuple[str, ...] = ()
     n_items: int = 0
+    normal: Bounds | None = None
+
+    def moved(self, of: Callable[[float], float]) -> Coefficient:
+        """The coefficient after a transformation that keeps order, with all ends; an open end stays
+        open.
+
+        >>> Coefficient(0.5, 0.25, math.inf).moved(lambda r: 2 * r / (1 + r)).low
+        0.4
+        """
+        low, high = (of(end) if math.isfinite(end) else end for end in (self.low, self.high))
+        fixed, normal = (
+            None if bounds is None else bounds.moved(of) for bounds in (self.fixed, self.normal)
+        )
+        return replace(self, value=of(self.value), low=low, high=high, fixed=fixed, normal=normal)
 
     @classmethod
     def absent(cls, status: Status, reason: str, n: int = 0) -> Coefficient:
@@ -122,3 +144,15 @@ def mean_of_known(x: Array) -> float:
 def normal_quantile(level: float) -> float:
     """How many standard errors a normal interval of this level reaches to either side."""
     return float(ndtri(0.5 + level / 2))
+
+
+def is_constant(x: Array) -> bool:
+    """Whether a vector does not vary beyond rounding."""
+    return bool(np.ptp(x) <= 1e-12 * max(1.0, float(np.abs(x).max(initial=0.0))))
+
+
+def size_of(n: int, n_effective: float | None) -> float:
+    """The number of independent respondents: `n`, or the effective number where some are
+    relatives.
+    """
+    return float(n) if n_effective is None else min(float(n), float(n_effective))

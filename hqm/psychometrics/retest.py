@@ -5,13 +5,14 @@ other respondents.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.consistency import spearman_brown
-from hqm.psychometrics.correlation import is_constant, size_of
+from hqm.psychometrics.families import Relatives, Rows, at_least
 from hqm.psychometrics.resampling import cluster_sums, labels_of
 from hqm.psychometrics.result import (
     Array,
@@ -19,16 +20,13 @@ from hqm.psychometrics.result import (
     Coefficient,
     Numbers,
     Status,
+    is_constant,
     mean_of_known,
     shaped,
 )
 from hqm.psychometrics.score_dependability import (
-    FEW_PLACES,
     PLACES,
-    Spread,
-    hull,
     normal_places,
-    spread_of_others,
     spread_of_these,
     student_places,
 )
@@ -45,17 +43,17 @@ def with_bounds(
     noises: Array,
     without: Array | None,
     noise_without: Array | None,
-    n_effective: float | None,
+    relatives: Relatives,
     level: float,
     flags: tuple[str, ...],
 ) -> Coefficient:
-    """1 - ratio with the interval for these respondents and for others, from the spread of the mean
-    of all runs.
+    """1 - ratio with the interval for these respondents, from the spread of the mean of all runs, and
+    the least for others.
     """
     runs, count = scores.shape
-    value, size = max(0.0, 1 - ratio), size_of(count, n_effective)
+    value = max(0.0, 1 - ratio)
     average = scores.mean(axis=0)
-    between, fixed, items = float(average.var(ddof=1)), None, 0.0
+    between, fixed = float(average.var(ddof=1)), None
     clusters = 0 if without is None else without.shape[2]
     noise = float(noises.mean())
     if without is not None and noise_without is not None and clusters > 2:
@@ -69,19 +67,18 @@ def with_bounds(
         fixed = _bounds(
             value, these, drawn, runs, level, "noncentral chi-square and cluster jackknife"
         )
-    low = high = math.nan
-    method = ""
-    if count > 3 and size > 1:
-        others = spread_of_others(between, average, size)
-        error = max(items, _unequal(noises, average) / math.sqrt(size))
-        drawn = noise * np.exp(np.minimum(error * normal_places(FEW_PLACES), 50.0))
-        bounds = _bounds(value, others, drawn, runs, level, "chi-square")
-        low, high = (bounds.low, bounds.high) if fixed is None else hull(bounds, fixed)
-        method = "chi-square" if n_effective is None else f"chi-square, n_eff {size:.4g}"
     if ratio > 1:
         flags = (*flags, "NEGATIVE_COMPONENT")
     raw = 1 - ratio if ratio > 1 else math.nan
-    return Coefficient(value, low, high, count, level, method, fixed=fixed, raw=raw, flags=flags)
+    bare = Coefficient(value, n=count, level=level, fixed=fixed, raw=raw, flags=flags)
+    if ratio > 1:
+        return bare
+
+    def statistic(rows: Rows) -> tuple[float, float]:
+        spread = float(scores[:, rows].var(axis=1, ddof=1).mean())
+        return 1 - float(noises[rows].mean()) / spread if spread > 0 else math.nan, spread
+
+    return at_least(bare, statistic, average, relatives, least=0.0)
 
 
 def _error_of_noise(noise: Array, between: Array) -> tuple[float, float, float]:
@@ -115,15 +112,6 @@ def _noise_of_these(
     return np.asarray(noise * np.exp(np.clip(error * (along + across), -50.0, 50.0)))
 
 
-def _unequal(noises: Array, scores: Array) -> float:
-    """How unequal the respondents' noise is, as a share of it; for shares, beyond what their
-    binomial variances explain.
-    """
-    binomial = scores * (1 - scores)
-    relative = noises / binomial if (binomial > 0).all() else noises
-    return float(relative.std(ddof=1) / relative.mean())
-
-
 def _errors_of_items(scores: Array, without: Array) -> tuple[float, float]:
     """The error variance that items and seeds give to differences between respondents: its mean,
     and along the scores.
@@ -142,13 +130,13 @@ def _errors_of_items(scores: Array, without: Array) -> tuple[float, float]:
 
 
 def _bounds(
-    value: float, spread: Spread, noises: Array, runs: int, level: float, method: str
+    value: float, spread: Array, noises: Array, runs: int, level: float, method: str
 ) -> Bounds:
     """Of one run's reliability: its spread is that of the mean of the runs and the noise that
     averaging removed.
     """
-    noise = noises * spread.errors[..., None]  # (draws, ways, ways of the noise)
-    rho = 1 - noise / (spread.values[..., None] + noise * (1 - 1 / runs))
+    # noises are (draws, 1, ways of the noise)
+    rho = 1 - noises / (spread[..., None] + noises * (1 - 1 / runs))
     low, high = np.quantile(np.clip(rho, 0.0, 1.0), [0.5 - level / 2, 0.5 + level / 2])
     return Bounds(min(float(low), value), max(float(high), value), method, level)
 
@@ -302,19 +290,8 @@ class GeneralizedRetest:
         single = self.rho
         if single.status != "ok" or k < 1:
             return single
-        fixed = single.fixed
-        if fixed is not None:
-            fixed = replace(
-                fixed, low=spearman_brown(fixed.low, k), high=spearman_brown(fixed.high, k)
-            )
-        return replace(
-            single,
-            value=spearman_brown(single.value, k),
-            low=spearman_brown(single.low, k),
-            high=spearman_brown(single.high, k),
-            fixed=fixed,
-            method=f"{single.method}, mean of {k} runs",
-        )
+        average = single.moved(lambda rho: spearman_brown(rho, k))
+        return replace(average, method=f"{single.method}, mean of {k} runs")
 
 
 def rho_g(
@@ -322,6 +299,7 @@ def rho_g(
     clusters: npt.ArrayLike | None = None,
     *,
     n_effective: float | None = None,
+    families: Sequence[str] = (),
     level: float = 0.95,
 ) -> GeneralizedRetest:
     """Test-retest reliability of a mean of item scores, from the items that changed between runs.
@@ -336,9 +314,8 @@ def rho_g(
         rho_G = 1 - mean_m v_m / s2_S,   s2_S = mean over runs of the variance between respondents
         mean of k runs: s2_mu / (s2_mu + vbar / k),   s2_mu = s2_S - vbar
 
-    Two intervals: `rho.fixed` asks whether *this leaderboard* would repeat (each cluster of items
-    left out once, on log(1 - rho)); `rho.low` to `rho.high` whether *other respondents* would give
-    the same coefficient (chi-square with M - 1 degrees of freedom). Their coverage is in
+    `rho.fixed` asks whether *this leaderboard* would repeat: its spread is noncentral chi-square.
+    `rho.low` is the least that it is among *other respondents* (`at_least`). Their coverage is in
     docs/psychometrics_coverage.md. Cronbach, L. J., Gleser, G. C., Nanda, H. and Rajaratnam, N.
     (1972). The Dependability of Behavioral Measurements. Wiley.
 
@@ -346,12 +323,13 @@ def rho_g(
       every run.
     - `clusters`: (items,): labels of what items share (the image); None when every item stands
       alone.
-    - `n_effective`: The number of independent respondents, for the population interval.
+    - `families, n_effective`: (respondents,): labels of relatives, and how many independent
+      respondents there are.
 
     The status is `insufficient` below 2 runs or 3 respondents with 2 clusters each, `degenerate`
     for equal scores, and `not_informative` with the value 1 when every run gave the same item
     scores. A negative estimate of the true variance gives 0 with `raw` and the flag
-    `NEGATIVE_COMPONENT`. There is no population interval below 4 respondents.
+    `NEGATIVE_COMPONENT`.
 
     >>> first = [[1, 1, 1, 1, 1, 0], [1, 1, 1, 0, 0, 0], [1, 1, 0, 1, 0, 0], [1, 0, 0, 0, 0, 0]]
     >>> second = [[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0], [1, 1, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0]]
@@ -416,7 +394,7 @@ def rho_g(
         respondents,
         n,
         n_kept if binary else None,
-        n_effective,
+        Relatives(tuple(families), n_effective).of(kept),
         level,
         flags,
         compared=alike,
@@ -429,6 +407,7 @@ def rho_g_of_scores(
     noise: npt.ArrayLike | None = None,
     without: npt.ArrayLike | None = None,
     n_effective: float | None = None,
+    families: Sequence[str] = (),
     level: float = 0.95,
 ) -> GeneralizedRetest:
     """rho_G of any metric (F1, CHAIR, a ratio of sums) from its scores with each cluster of items
@@ -453,7 +432,7 @@ def rho_g_of_scores(
       elsewhere (probabilities). It replaces the estimate; without `without` there is then no
       interval for these respondents.
     - `without`: (runs, respondents, clusters): the metric with each cluster left out.
-    - `n_effective, level`: As in `rho_g`.
+    - `n_effective, families, level`: As in `rho_g`.
 
     As `rho_g`; without a noise floor (`not_applicable`). `n_items` counts clusters here.
 
@@ -523,7 +502,7 @@ def rho_g_of_scores(
         respondents,
         n,
         None,
-        n_effective,
+        Relatives(tuple(families), n_effective).of(index),
         level,
         (),
     )
@@ -557,7 +536,7 @@ def _assemble(
     respondents: int,
     n: Numbers,
     n_binary: Array | None,
-    n_effective: float | None,
+    relatives: Relatives,
     level: float,
     flags: tuple[str, ...],
     compared: Array | None = None,
@@ -580,7 +559,7 @@ def _assemble(
         )
     else:
         rho = with_bounds(
-            vbar / spread, scores, noise, without, noise_without, n_effective, level, flags
+            vbar / spread, scores, noise, without, noise_without, relatives, level, flags
         )
     clusters = 0 if without is None else without.shape[2]
     every_noise, every_score = np.full(respondents, np.nan), np.full((runs, respondents), np.nan)

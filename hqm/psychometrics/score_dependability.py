@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri, stdtrit
 
-from hqm.psychometrics.correlation import size_of
-from hqm.psychometrics.distributions import chi2_quantile, student_quantile
+from hqm.psychometrics.distributions import student_quantile
+from hqm.psychometrics.families import Relatives, at_least_without
 from hqm.psychometrics.generalizability import DStudy, GStudy, d_study, g_study
 from hqm.psychometrics.result import Array, Bounds, Coefficient, shaped
 from hqm.psychometrics.variance_components import Design
@@ -29,25 +29,11 @@ FEW_PLACES = (np.arange(1, 16) - 0.5) / 15
 """The same for a second source of chance, which matters less."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Spread:
-    """Equally credible values of the variance between respondents' scores.
-
-    - `values`: (draws, ways): the variance of a score between respondents, measurement error
-      included.
-    - `errors`: The same shape: how many times the error variance at hand goes with it. It is not 1
-      for other respondents whose scores are shares: where they score higher, binomial errors are
-      smaller.
-    """
-
-    values: Array
-    errors: Array
-
-
 def spread_of_these(
     variance: float, error: float, respondents: int, *, along: float | None = None
-) -> Spread:
-    """The variance that these respondents' scores are expected to have over other items and runs.
+) -> Array:
+    """(draws, 1): equally credible values of the variance that these respondents' scores have over
+    other items and runs.
 
     Their universe scores are fixed numbers, so that (M - 1) s2 / error is noncentral chi-square;
     the values are those noncentralities that the observed variance leaves credible. (Its
@@ -60,13 +46,13 @@ def spread_of_these(
       unequal or go together: it is what moves the variance. The same as `error` unless given.
 
     >>> spread = spread_of_these(0.02, 0.001, 20)
-    >>> [round(float(v), 4) for v in np.quantile(spread.values, [0.025, 0.975])]
+    >>> [round(float(v), 4) for v in np.quantile(spread, [0.025, 0.975])]
     [0.0164, 0.0241]
     """
     df = respondents - 1
     moving = error if along is None else along
     if min(error, moving) <= 1e-12 * variance:
-        return Spread(np.full((len(PLACES), 1), variance), np.ones((1, 1)))
+        return np.full((len(PLACES), 1), variance)
     x, z = df * max(0.0, variance - error + moving) / moving, -ndtri(PLACES)
 
     def place(noncentrality: Array) -> Array:
@@ -83,56 +69,7 @@ def spread_of_these(
         above = place(middle) > z
         low, high = np.where(above, middle, low), np.where(above, high, middle)
     at = np.where(place(np.zeros(len(z))) <= z, 0.0, (low + high) / 2)
-    return Spread((moving * at / df + error)[:, None], np.ones((1, 1)))
-
-
-def spread_of_others(variance: float, scores: npt.ArrayLike, independent: float) -> Spread:
-    """The variance that scores have in the population that these respondents, and their items, are
-    a sample of.
-
-    Scores between 0 and 1 are taken to be normal on the logit scale, other scores to be normal: the
-    squared spread is chi-square there, and a share near a bound keeps its skewness. The variance of
-    the shares follows from mean and spread on the logit scale (a generalised confidence interval:
-    Weerahandi 1993, Journal of the American Statistical Association, 88, 899-905; Chiang 2001,
-    Technometrics, 43, 356-367). Errors of measurement and of item sampling are in the scores, and
-    so in the interval. Relatives make the variance of a sample too small, by what they share.
-
-    - `variance`: The observed variance between the scores.
-    - `scores`: (respondents,).
-    - `independent`: How many independent respondents they count as; more than 1.
-
-    >>> spread = spread_of_others(0.02, np.linspace(0.3, 0.75, 20), 20)
-    >>> [round(float(v), 4) for v in np.quantile(spread.values, [0.025, 0.975])]
-    [0.0114, 0.0343]
-    """
-    s = np.asarray(scores, dtype=np.float64)
-    df = independent - 1
-    inflation = (len(s) - 1) / (len(s) - len(s) / independent)
-    ratio = df / chi2_quantile(1 - PLACES, df)[:, None]
-    edge = np.concatenate([s, 1 - s])
-    if (edge < 0).any() or not (edge > 0).any() or not s.var() > 0:
-        return Spread(inflation * variance * ratio, np.ones_like(ratio))
-    # a score of 0 or 1 stands half as far from the bound as the nearest other score
-    nearest = float(edge[edge > 0].min()) / 2
-    s = np.clip(s, nearest, 1 - nearest)
-    logit = np.log(s / (1 - s))
-    centre, width = float(logit.mean()), float(logit.std(ddof=1)) * inflation**0.5
-    spread = width * np.sqrt(ratio)
-    around = centre + spread * normal_places(FEW_PLACES) / independent**0.5
-    between, within = _of_shares(around, np.broadcast_to(spread, around.shape))
-    _, had = _of_shares(np.array(centre), np.array(width))
-    return Spread(between, within / had)
-
-
-def _of_shares(centre: Array, width: Array) -> tuple[Array, Array]:
-    """The variance of shares that are normal on the logit scale, and the mean of their p (1 -
-    p).
-    """
-    nodes, weights = np.polynomial.hermite_e.hermegauss(41)
-    p = 1 / (1 + np.exp(-np.clip(centre[..., None] + width[..., None] * nodes, -500, 500)))
-    weights = weights / weights.sum()
-    mean = p @ weights
-    return ((p - mean[..., None]) ** 2) @ weights, (p * (1 - p)) @ weights
+    return np.asarray((moving * at / df + error)[:, None])
 
 
 def normal_places(places: Array) -> Array:
@@ -149,13 +86,6 @@ def student_places(df: float) -> Array:
     """
     at = np.asarray(stdtrit(df, FEW_PLACES))
     return np.asarray(at / at.std() * (df / (df - 2)) ** 0.5 if df > 2 else at)
-
-
-def hull(bounds: Bounds, other: Bounds) -> tuple[float, float]:
-    """The interval that holds both: other respondents come with other items, so theirs is never the
-    narrower one.
-    """
-    return min(bounds.low, other.low), max(bounds.high, other.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +130,7 @@ def g_and_phi(
     *,
     replicated: bool = False,
     n_effective: float | None = None,
+    families: Sequence[str] = (),
     level: float = 0.95,
 ) -> Dependability:
     """The generalizability of one occasion (run, form or judgement) of a benchmark whose items lie
@@ -214,8 +145,7 @@ def g_and_phi(
 
     For these respondents the variance between scores is noncentral chi-square or, for Phi of
     replicated occasions, comes with the errors from leaving out each picture (log((1 - Phi) / Phi)
-    on Student's t); for others it is chi-square, on the logit scale for scores between 0 and 1. How
-    exactly the errors are known comes from leaving out each picture. Brennan, R. L. (2001).
+    on Student's t). For others each respondent is left out (`at_least`). Brennan, R. L. (2001).
     Generalizability Theory, chapters 4 to 7; the intervals' coverage is in
     docs/psychometrics_coverage.md.
 
@@ -224,10 +154,10 @@ def g_and_phi(
     - `pictures`: (items,): labels; None where every item stands alone.
     - `replicated`: Whether occasions are independent repetitions (runs with seeds of their own)
       without effects of their own.
-    - `n_effective`: The number of independent respondents, where some are relatives.
+    - `families, n_effective`: (respondents,): labels of relatives, and how many independent
+      respondents there are.
 
-    The status is that of `d_study`. No interval for these respondents below 5 pictures, none for
-    others below 4 respondents.
+    The status is that of `d_study`. No interval for these respondents below 5 pictures.
 
     >>> rng = np.random.default_rng(1)
     >>> right = rng.random((12, 200, 2)) < np.linspace(0.3, 0.8, 12)[:, None, None]
@@ -245,27 +175,40 @@ def g_and_phi(
         )
     # what has no score at all is no part of the study
     seen = np.isfinite(x)
-    known = seen.any(axis=(0, 2))
+    known, answered = seen.any(axis=(0, 2)), seen.any(axis=(1, 2))
+    relatives = Relatives(tuple(families), n_effective).of(answered)
     if not seen.all():
-        x, labels = x[seen.any(axis=(1, 2))][:, known], labels[known]
+        x, labels = x[answered][:, known], labels[known]
     nested = {"item": ("picture", labels)}
     effects = _replicated(names, labels) if replicated else None
     every = min(x.shape) > 1 and bool(np.isfinite(x).any(axis=(0, 1)).all())
     margins = Design(x, names, nested, effects) if every else None
     study = g_study(x, names, nested=nested, effects=effects, level=level, design=margins)
-    answered = _answered(x, labels, study)
-    design = d_study(study, {**answered, facet: 1}) if study.status == "ok" else d_study(study)
+    counts = _answered(x, labels, study)
+    design = d_study(study, {**counts, facet: 1}) if study.status == "ok" else d_study(study)
     if design.status != "ok":
         none = Coefficient.absent(design.status, design.reason, x.shape[0])
         return Dependability(none, none, study, design)
-    left = (margins or Design(x, names, nested, effects)).without_each("item")
-    errors = _errors(x, left, study, answered, replicated=replicated)
-    return Dependability(
-        _coefficient(design.g, False, x, errors, study, n_effective, level),
-        _coefficient(design.phi, True, x, errors, study, n_effective, level),
-        study,
-        design,
+    whole = margins or Design(x, names, nested, effects)
+    errors = _errors(x, whole.without_each("item"), study, counts, replicated=replicated)
+    if len(set(relatives.families)) < len(relatives.families):
+        # relatives are left out together, and have no effect of their own in the equations
+        related = {**nested, "respondent": ("family", relatives.units(len(x)))}
+        whole = Design(x, names, related, effects or whole.effects)
+    others = _Others(whole.without_each("respondent"), relatives)
+    g, phi = (
+        _coefficient(value, absolute, x, errors, study, counts, others, level)
+        for value, absolute in ((design.g, False), (design.phi, True))
     )
+    return Dependability(g, phi, study, design)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Others:
+    """(units, effects): the components without each respondent, or family, and who is related."""
+
+    left: Array
+    relatives: Relatives
 
 
 def _replicated(names: Sequence[str], labels: npt.NDArray[np.generic]) -> list[list[str]]:
@@ -366,14 +309,15 @@ def _coefficient(
     x: Array,
     errors: _Errors,
     study: GStudy,
-    n_effective: float | None,
+    answered: Mapping[str, float],
+    others: _Others,
     level: float,
 ) -> Coefficient:
-    """The coefficient with both intervals."""
+    """The coefficient with its interval for these respondents, and its least value for others."""
     respondents = x.shape[0]
     universe = study.component(study.facets[0]).raw
     between = max(universe + errors.averaged, 0.0)
-    fixed, low, high, method = None, math.nan, math.nan, ""
+    fixed = None
     if errors.blocks >= 5 and errors.relative > 0:
         these = spread_of_these(between, errors.averaged, respondents)
         fixed = _bounds(
@@ -381,16 +325,16 @@ def _coefficient(
         )
         if absolute and errors.ratio_error > 0 and 0 < value < 1:
             fixed = _bounds_of_phi(value, errors, level)
-    size = size_of(respondents, n_effective)
-    if respondents > 3 and size > 1 and between > 0 and errors.relative > 0:
-        with np.errstate(invalid="ignore"):
-            scores = np.nanmean(x, axis=(1, 2))
-        bounds = _bounds(
-            value, spread_of_others(between, scores, size), errors, absolute, level, "chi-square"
-        )
-        low, high = hull(bounds, fixed) if fixed is not None else (bounds.low, bounds.high)
-        method = "chi-square" if n_effective is None else f"chi-square, n_eff {size:.4g}"
-    return Coefficient(value, low, high, respondents, level, method, fixed=fixed, flags=study.flags)
+    coefficient = Coefficient(value, n=respondents, level=level, fixed=fixed, flags=study.flags)
+    if not errors.relative > 0:
+        return coefficient
+    own = others.left[:, _place(study)]
+    error = others.left @ _weights(study, answered, 1, absolute=absolute)
+    averaged = others.left @ _weights(study, answered, x.shape[2], absolute=False)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scores = np.nanmean(x, axis=(1, 2))
+        left = np.maximum(own, 0.0) / (np.maximum(own, 0.0) + error)
+    return at_least_without(coefficient, left, own + averaged, scores, others.relatives, least=0.0)
 
 
 def _bounds_of_phi(value: float, errors: _Errors, level: float) -> Bounds:
@@ -407,7 +351,7 @@ def _bounds_of_phi(value: float, errors: _Errors, level: float) -> Bounds:
 
 
 def _bounds(
-    value: float, spread: Spread, errors: _Errors, absolute: bool, level: float, method: str
+    value: float, spread: Array, errors: _Errors, absolute: bool, level: float, method: str
 ) -> Bounds:
     # the variance of few pictures' own effects has heavier tails than its jackknife error knows
     df = (errors.blocks - 1) / (2 if absolute else 1)
@@ -417,10 +361,7 @@ def _bounds(
             (errors.absolute_error if absolute else errors.relative_error) * places, -50.0, 50.0
         )
     )
-    own = spread.errors[..., None]
-    universe = np.maximum(spread.values[..., None] - errors.averaged * own * scale, 0.0)
-    drawn = universe / (
-        universe + (errors.relative * own + (errors.alone if absolute else 0.0)) * scale
-    )
+    universe = np.maximum(spread[..., None] - errors.averaged * scale, 0.0)
+    drawn = universe / (universe + (errors.relative + (errors.alone if absolute else 0.0)) * scale)
     low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2])
     return Bounds(min(float(low), value), max(float(high), value), method, level)

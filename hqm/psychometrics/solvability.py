@@ -18,7 +18,16 @@ from hqm.psychometrics.cross_validation import (
     majority,
     without_gaps,
 )
-from hqm.psychometrics.leaks import ALPHA, Stratum, View, judge_strata, tests_in, untested, views
+from hqm.psychometrics.leaks import (
+    ALPHA,
+    Stratum,
+    View,
+    judge_strata,
+    leaking,
+    tests_in,
+    untested,
+    views,
+)
 from hqm.psychometrics.result import Array, Coefficient, Flags, Numbers, Outcome, Status
 from hqm.psychometrics.significance import benjamini_hochberg
 
@@ -66,7 +75,7 @@ class Solvability(Outcome):
     @property
     def leaks(self) -> tuple[Stratum, ...]:
         """Where the words give labels away, the largest gain first."""
-        return tuple(sorted((s for s in self.strata if s.shown), key=lambda s: -s.gain))
+        return leaking(self.strata)
 
 
 def blind_solvability(

@@ -7,17 +7,16 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from operator import ge
 
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.distributions import student_quantile
-from hqm.psychometrics.families import too_near_a_bound
+from hqm.psychometrics.distributions import chi2_quantile, student_quantile
 from hqm.psychometrics.resampling import sorting
-from hqm.psychometrics.result import Array, Bounds, Coefficient
+from hqm.psychometrics.result import Array, Bounds, is_constant
 
 Depth = tuple[int, ...]
 """How finely a margin keeps each axis: 0 summed over it, 1 its groups (or its levels, without
@@ -511,7 +510,7 @@ def mean_variance(
     """
     x = np.asarray(values, dtype=np.float64)
     m = len(x)
-    size = float(m) if n_effective is None else min(float(m), n_effective)
+    size = min(float(m), n_effective or float(m))
     over = float(x.var(ddof=1)) / size
     nan = math.nan
     left = None if without is None else np.asarray(without, dtype=np.float64)
@@ -596,7 +595,7 @@ def agreement_bounds(
     twice = (
         (count - 1) / (count + 1) * float((own**2).sum()) / (2 * (m - 1) ** 2 * (1 - value) ** 2)
     )
-    crowded = not scaled and any(too_near_a_bound(side.mean(axis=1)) for side in (x, y))
+    crowded = not scaled and any(crowds_at_a_bound(side.mean(axis=1)) for side in (x, y))
     half = half_width_without(
         jackknifed, twice, count, level, least=_LEAST_NEAR_A_BOUND if crowded else _LEAST
     )
@@ -619,29 +618,6 @@ def half_width_without(
     return float(student_quantile(0.5 + level / 2, max(freedom, 2))) * math.sqrt(left)
 
 
-def respondent_bounds(
-    value: float, left_out: npt.ArrayLike, size: float, level: float = 0.95
-) -> tuple[float, float]:
-    """The ends of a correlation's interval over other respondents, cut to -1..1; NaN where one does
-    not exist.
-
-        r -+ t(M - 3) SE sqrt(M / (M - 2)),
-        SE of the jackknife (Tukey 1958); 2 and 3 because two means and a slope are lost
-
-    - `left_out`: (respondents,): the correlation with each respondent left out.
-    - `size`: The number of independent respondents, 10 or more.
-    """
-    left = np.asarray(left_out, dtype=np.float64)
-    if size < FEWEST_CLUSTERS or not np.isfinite(left).all():
-        return math.nan, math.nan
-    half = (
-        float(student_quantile(0.5 + level / 2, size - 3))
-        * spread_left_out(left)
-        * math.sqrt(len(left) / (size - 2))
-    )
-    return float(np.clip(value - half, -1, 1)), float(np.clip(value + half, -1, 1))
-
-
 def linear_bounds(value: float, left_out: Array, level: float = 0.95) -> Bounds | None:
     """The interval over other items, for these respondents, of a correlation, cut to -1..1.
 
@@ -657,16 +633,34 @@ def linear_bounds(value: float, left_out: Array, level: float = 0.95) -> Bounds 
     return Bounds(low, high, "cluster jackknife", level)
 
 
-def never_narrower(value: Coefficient) -> Coefficient:
-    """The coefficient with an interval over other respondents that holds the one for these.
+TAILED = 1.0
+"""Above this excess kurtosis of respondents' scores they crowd at a bound."""
 
-    Who draws respondents and items anew cannot know more than who draws items alone.
 
-    >>> narrow = Coefficient(0.5, 0.45, 0.55, 9, fixed=Bounds(0.4, 0.52, "jackknife"))
-    >>> never_narrower(narrow).low, never_narrower(narrow).high
-    (0.4, 0.55)
+def crowds_at_a_bound(scores: npt.ArrayLike) -> bool:
+    """Whether scores crowd at 0 or 1, most of them close to it and a few far off.
+
+    The kurtosis is that of the beta distribution with the sample's mean and variance, because a
+    sample's own hides the tail as its variance does.
+
+    - `scores`: (respondents,): anything outside 0..1 is no share and has no bound to be near.
+
+    >>> crowds_at_a_bound([0.5, 0.6, 0.7, 0.65]), crowds_at_a_bound([0.99, 0.985, 0.97, 0.94])
+    (False, True)
     """
-    fixed = value.fixed
-    if fixed is None or not (math.isfinite(value.low) and math.isfinite(fixed.low)):
-        return value
-    return replace(value, low=min(value.low, fixed.low), high=max(value.high, fixed.high))
+    x = np.asarray(scores, dtype=np.float64)
+    x = x[np.isfinite(x)]
+    if len(x) < 3 or x.min() < 0 or x.max() > 1 or is_constant(x):
+        return False
+    mean = float(x.mean())
+    # of few scores the variance is often too small to show the tail: its upper quartile is what
+    # counts
+    variance = float(x.var(ddof=1)) * (len(x) - 1) / float(chi2_quantile(0.25, len(x) - 1))
+    total = mean * (1 - mean) / variance - 1
+    if total <= 0:
+        return False
+    a, b = mean * total, (1 - mean) * total
+    excess = (
+        6 * ((a - b) ** 2 * (total + 1) - a * b * (total + 2)) / (a * b * (total + 2) * (total + 3))
+    )
+    return excess > TAILED

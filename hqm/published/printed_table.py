@@ -163,9 +163,9 @@ class Published:
         if len(self.label_names) < 2:
             return None
         known = [j for j, name in enumerate(self.label_names) if _RESPONDENT.match(name.strip())]
-        place = known[-1] if known else len(self.label_names) - 1
-        names = [row[place] for row in self.labels]
-        return place if len(set(names)) < len(names) else None
+        column = known[-1] if known else len(self.label_names) - 1
+        names = [row[column] for row in self.labels]
+        return column if len(set(names)) < len(names) else None
 
 
 def read_table(path: Path, *, names: bool = True) -> Published:
@@ -243,6 +243,7 @@ def read_table(path: Path, *, names: bool = True) -> Published:
         _column(name, better, percent, [cells[i][j] for i in kept], place)
         for j, (name, better, percent) in enumerate(columns)
     )
+    _check_rows(values, about, [rows_named[i] for i in kept], place)
     shares = [column.name for column in about if "%" in column.name and column.scale == 1]
     notes += [
         f"the heading {name!r} says per cent, its numbers are read as shares of 1"
@@ -305,7 +306,11 @@ def _joined(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def _heading(cell: str) -> tuple[str, Direction | Literal[""], bool]:
     """A column's name, the direction that an arrow says, and whether it is in per cent."""
-    better: Direction | Literal[""] = "higher" if "↑" in cell else "lower" if "↓" in cell else ""
+    better: Direction | Literal[""] = ""
+    if "↑" in cell:
+        better = "higher"
+    elif "↓" in cell:
+        better = "lower"
     name = re.sub(r"\s+", " ", re.sub(r"\(\s*[↑↓]\s*\)|[↑↓]", "", bare(cell))).strip()
     return name, better, "%" in name
 
@@ -460,6 +465,32 @@ def _column(
     # a heading may say per cent over numbers that are shares, as tables of yes ratios do
     said = percent and bool(len(known)) and known.max() > 1
     return Column(name, _scale(known, percent=said or bool(marked)), better, decimals)
+
+
+def _check_rows(values: Array, about: Sequence[Column], names: Sequence[str], place: str) -> None:
+    """Check that no row has shares where the others have percents: at most 1 in each of two columns
+    or more, and a twentieth of their medians.
+
+    Raises
+    ------
+    DataError
+        Some have.
+    """
+    rates = values[:, [column.scale == 100 for column in about]]
+    if rates.shape[1] < 2 or len(rates) < 3:
+        return
+    small = [bool(((row > 0) & (row <= 1) | np.isnan(row)).all()) for row in rates]
+    if not any(small) or all(small):
+        return
+    most = np.nan_to_num(np.nanmedian(rates[[not each for each in small]], axis=0))
+    if (most >= 20).all():
+        odd = [name for name, is_small in zip(names, small, strict=True) if is_small]
+        raise DataError(
+            f"{len(odd)} of {len(names)} rows have shares of 1 where the others have percents:"
+            f" {', '.join(odd[:3])}",
+            place=place,
+            remedy="Write all rows on one scale.",
+        )
 
 
 def _scale(known: Array, *, percent: bool) -> float | None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from hqm.auditing.evidence import families_of
 from hqm.psychometrics import FamilyDependence, family_dependence, stream
 from hqm.published.printed_table import Column, Direction, Published, read_table
 from hqm.published.table_columns import is_summary, pivoted, subscales_of
@@ -22,6 +21,7 @@ from hqm.published.table_contradictions import (
     parts_of,
 )
 from hqm.published.table_estimates import Maker, of_subscales, of_two
+from hqm.respondents.kinds import check_families, families_of
 from hqm.types import Estimate
 
 __all__ = ["Published", "TableAudit", "audit_table", "read_table"]
@@ -127,6 +127,7 @@ def audit_table(
             f" {len(wide.respondents)} respondents, and each row's data set makes columns of"
             " its own"
         )
+    check_families(families, wide.respondents)
     by_respondent = (
         families_of(wide.respondents, families) if wide.named else list(wide.respondents)
     )
@@ -162,20 +163,16 @@ def described(
     direction: Direction | Mapping[str, Direction] | None,
 ) -> Published:
     """The table with what its reader knows of its columns."""
-    for given in (items, direction):
-        if isinstance(given, Mapping):
-            for name in given:
+    for by_column in (items, direction):
+        if isinstance(by_column, Mapping):
+            for name in by_column:
                 table.place(name)
     about = []
     for column in table.about:
-        # one number for all is that of the parts, not of their mean
-        own = (
-            items.get(column.name)
-            if isinstance(items, Mapping)
-            else None
-            if is_summary(column)
-            else items
-        )
+        if isinstance(items, Mapping):
+            own = items.get(column.name)
+        else:  # one number for all is that of the parts, not of their mean
+            own = None if is_summary(column) else items
         better = (
             direction.get(column.name, column.better)
             if isinstance(direction, Mapping)

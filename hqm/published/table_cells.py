@@ -301,8 +301,8 @@ def _latex(text: str, place: str) -> Rows:
     body = tables[0][2] if tables else text
     body = re.sub(r"(?<!\\)%[^\n]*", "", body)
     if tables:
-        kept = _without_arguments(body)
-        start, body = start + len(body) - len(kept), kept
+        rest = _without_arguments(body)
+        start, body = start + len(body) - len(rest), rest
     rows: Rows = []
     place_of = text.count("\n", 0, start) + 1
     for row in re.split(r"\\\\(?:\[[^\]]*\])?", body):

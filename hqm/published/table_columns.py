@@ -110,16 +110,16 @@ def pivoted(table: Published) -> Published:
     """A table in which every respondent stands in several rows, as one row for each; others as they
     are.
     """
-    place = table.repeated
-    if place is None:
+    repeated = table.repeated
+    if repeated is None:
         return table
-    names = list(dict.fromkeys(row[place] for row in table.labels))
-    sets = list(dict.fromkeys((*row[:place], *row[place + 1 :]) for row in table.labels))
+    names = list(dict.fromkeys(row[repeated] for row in table.labels))
+    sets = list(dict.fromkeys((*row[:repeated], *row[repeated + 1 :]) for row in table.labels))
     width = len(table.about)
     values = np.full((len(names), len(sets) * width), np.nan)
     printed = [[""] * values.shape[1] for _ in names]
     for i, row in enumerate(table.labels):
-        m, s = names.index(row[place]), sets.index((*row[:place], *row[place + 1 :]))
+        m, s = names.index(row[repeated]), sets.index((*row[:repeated], *row[repeated + 1 :]))
         values[m, s * width : (s + 1) * width] = table.values[i]
         printed[m][s * width : (s + 1) * width] = table.printed[i]
     about = [
@@ -129,7 +129,7 @@ def pivoted(table: Published) -> Published:
     ]
     return replace(
         table,
-        label_names=(table.label_names[place],),
+        label_names=(table.label_names[repeated],),
         labels=tuple((name,) for name in names),
         respondents=tuple(names),
         about=tuple(about),
@@ -147,18 +147,18 @@ def subscales_of(table: Published) -> Subscales:
     answers again.
     """
     notes = []
-    kept = [j for j, column in enumerate(table.about) if not is_summary(column)]
+    chosen = [j for j, column in enumerate(table.about) if not is_summary(column)]
     if confusion_groups(table):
-        have = {metric_of(table.about[j].name)[0] for j in kept}
+        have = {metric_of(table.about[j].name)[0] for j in chosen}
         metric = next((name for name in _LEADING if name in have), "")
-        kept = [j for j in kept if metric_of(table.about[j].name)[0] == metric]
+        chosen = [j for j in chosen if metric_of(table.about[j].name)[0] == metric]
         notes.append(
             f"of the metrics of the same answers, {metric or 'none'} is taken: the others are made"
             " from the same counts"
         )
-    about = tuple(table.about[j] for j in kept)
+    about = tuple(table.about[j] for j in chosen)
     columns = tuple(column.name for column in about)
-    raw = table.values[:, kept]
+    raw = table.values[:, chosen]
     scales = {column.scale for column in about}
     scores = np.stack([table.turned(name) for name in columns], axis=1) if columns else raw
     if len(scales) > 1 and None not in scales:

@@ -203,7 +203,13 @@ def of_two(
             f"agreement.{statistic}", metric, coefficient, *names, (*more, *flags), items, **detail
         )
 
-    r = pearson(x, y, n_effective=n_eff)
+    related: dict[str, Any] = {
+        "n_effective": n_eff,
+        "families": [
+            family for family, there in zip(families, known.tolist(), strict=True) if there
+        ],
+    }
+    r = pearson(x, y, **related)
     influence = _influence(x, y)
     yield signed(
         "pearson",
@@ -212,9 +218,9 @@ def of_two(
         n_effective=finite(dependence.n_eff),
         **influence,
     )
-    yield signed("spearman", spearman(x, y, n_effective=n_eff))
-    yield signed("tau_b", kendall_tau_b(x, y, n_effective=n_eff))
-    both = icc(np.stack([x, y], axis=1), n_effective=n_eff)
+    yield signed("spearman", spearman(x, y, **related))
+    yield signed("tau_b", kendall_tau_b(x, y, **related))
+    both = icc(np.stack([x, y], axis=1), **related)
     if first.scale == other.scale:
         yield signed("icc_a1", both.a1, sem=finite(both.sem_agreement), mdc95=finite(both.mdc95))
         yield signed("icc_c1", both.c1, sem=finite(both.sem_consistency))
@@ -225,7 +231,7 @@ def of_two(
             ("icc_ck", both.ck),
         ):
             yield signed(name, value)
-        yield signed("ccc", concordance(x, y, n_effective=n_eff).ccc)
+        yield signed("ccc", concordance(x, y, **related).ccc)
         yield signed("mean_shift", _widened(mean_shift(a, b), n_eff))
         limits = bland_altman(a, b)
         yield signed(
@@ -402,20 +408,13 @@ def _of_parts(
     shared: dict[str, Any] = {"respondents_left_out": lost} if lost else {}
     if without:
         shared["no_interval"] = without
-    alpha, forms = cronbach_alpha(x), icc(x, n_effective=n_eff)
+    related: dict[str, Any] = {"n_effective": n_eff, "families": families}
+    alpha, forms = cronbach_alpha(x, **related), icc(x, **related)
     phi = dependability(x, stream(seed, "table.phi"), n_effective=n_eff)
-    # the interval of Feldt is that of ICC(C,k), here for as many independent respondents as there
-    # are
     yield make(
         "consistency.alpha",
         label,
-        (
-            replace(
-                alpha.coefficient, low=forms.ck.low, high=forms.ck.high, method="Feldt", fixed=None
-            )
-            if alpha.coefficient.status == "ok"
-            else alpha.coefficient
-        ),
+        replace(alpha.coefficient, fixed=None),
         flags=alpha.coefficient.flags,
         **shared,
     )
@@ -435,7 +434,7 @@ def _of_parts(
     yield make(
         "consistency.omega",
         label,
-        omega_t(x, stream(seed, "table.omega"), families=list(families)),
+        omega_t(x, families=list(families)),
         **shared,
     )
     halves = split_half(x, stream(seed, "table.halves"))
@@ -509,17 +508,13 @@ def _with_items(make: Maker, parts: Subscales) -> Iterable[Estimate]:
     if len(parts.about) > 1:
         columns.append(("mean", None, parts.rates))
     for name, column, rates in columns:
-        items = (
-            column.items if column is not None else sum(filter(None, sizes)) if all(sizes) else None
-        )
+        items = sum(filter(None, sizes)) if all(sizes) else None
+        if column is not None:
+            items = column.items
         ratio = column is not None and metric_of(column.name)[0] in ("f1", "precision", "recall")
-        reason = (
-            "the scores are no shares of items"
-            if rates is None or ratio
-            else ""
-            if items
-            else _NO_ITEMS
-        )
+        reason = "" if items else _NO_ITEMS
+        if rates is None or ratio:
+            reason = "the scores are no shares of items"
         if reason or rates is None or items is None:
             none = Coefficient.absent("not_applicable", reason)
             yield make("test_retest.noise_floor", name, none)

@@ -153,6 +153,8 @@ _SECRET = re.compile(
     r"(api|access|auth|secret).?(key|token)|^(key|token|secret|password|authorization|bearer)$",
     re.I,
 )
+KEY = re.compile(r"\b(?:sk|pk|rk|hf|gsk|xai|AIza)[-_][A-Za-z0-9_-]{16,}")
+"""How the keys of servers begin."""
 _NEAR = 0.84
 """How alike a setting that is handed on must be to one of ours to be taken for its misspelling."""
 _KEYS = (
@@ -167,6 +169,8 @@ def _check_address(at: str, place: str) -> None:
     """
     if "@" in at:
         raise UsageError("the address holds a user's name or password", place=place, remedy=_KEYS)
+    if KEY.search(at):
+        raise UsageError("the address holds a key", place=place, remedy=_KEYS)
     try:
         parts = urlsplit(at)
         usable = (

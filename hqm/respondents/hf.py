@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hqm.errors import RespondentError
+from hqm.files.images import as_rgb
 from hqm.respondents.base import Request, RespondentName, waiting
 from hqm.respondents.batching import Prompt, Waiting, kinds
 from hqm.respondents.hf_families import family_of
@@ -269,7 +270,7 @@ class TransformersRespondent:
             if len(self._pictures) >= _PICTURES:
                 self._pictures.clear()
             with Image.open(path) as opened:
-                picture = self._pictures[path] = opened.convert("RGB")
+                picture = self._pictures[path] = as_rgb(opened)
         return picture
 
     def _prompt(self, request: Request) -> str:

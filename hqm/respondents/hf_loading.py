@@ -361,6 +361,8 @@ def load(
         if model is None:
             model = _model(path, config, attn_implementation=wanted, **settings)
         model = model.to(device).eval()
+    except RespondentError:
+        raise
     except Exception as error:  # the loaders raise whatever their files make them raise
         raise _cannot(name, error) from error
     tokenizer = processor.tokenizer
@@ -420,7 +422,23 @@ def _model(path: str, config: Any, **settings: Any) -> Any:
     own = getattr(config, "auto_map", None) or {}
     wanted = ("AutoModelForImageTextToText", "AutoModelForCausalLM")
     auto = next((name for name in wanted if name in own), wanted[0])
-    return getattr(transformers, auto).from_pretrained(path, **settings)
+    model, loading = getattr(transformers, auto).from_pretrained(
+        path, output_loading_info=True, **settings
+    )
+    weights = dict(model.named_parameters())
+    shapes = {str(key) for key, *_ in loading["mismatched_keys"]}
+    for fault, names in (
+        ("lacks", sorted(set(loading["missing_keys"]) & set(weights))),
+        ("has another shape of", sorted(shapes)),
+        ("has NaN or infinity in", [n for n, w in weights.items() if not w.isfinite().all()]),
+    ):
+        if names:
+            raise RespondentError(
+                f"the model {fault} {len(names)} of its tensors: {', '.join(names[:3])}",
+                place=path,
+                remedy="Fetch or save its weights again: with others, answers are noise.",
+            )
+    return model
 
 
 def _needs_of_vision(path: str, kind: str) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import shlex
 import sqlite3
 import sys
 import time
@@ -37,11 +36,18 @@ def connect(
     if str(path) == ":memory:":
         return _connected(":memory:", uri=False)
     path = Path(path)
+    try:
+        leads_to = path.resolve()
+    except (OSError, RuntimeError):  # Python 3.13 leaves a circle of links as it is
+        leads_to = path
+    if path.is_dir() or (path.is_symlink() and leads_to.is_symlink()):
+        what = "it is a folder" if path.is_dir() else "it is a link to itself"
+        raise StoreError(what, place=str(path), remedy="Name the store's file with --store.")
     if not readonly:
         path.parent.mkdir(parents=True, exist_ok=True)
         if private and not path.exists():
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    return _connected(f"{path.resolve().as_uri()}?mode={'ro' if readonly else 'rwc'}")
+    return _connected(f"{leads_to.as_uri()}?mode={'ro' if readonly else 'rwc'}")
 
 
 def connect_alone(path: Path) -> sqlite3.Connection:
@@ -173,7 +179,8 @@ def writing(store: Path, *, wait: bool = True, say: Callable[[str], None] = _say
         holder = {
             "pid": os.getpid(),
             "host": platform.node(),
-            "command": shlex.join(["hqm", *sys.argv[1:]]),
+            # the other words may hold a key, and everybody may read the lock
+            "command": " ".join(["hqm", *sys.argv[1:2]]),
         }
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(holder).encode(), 0)

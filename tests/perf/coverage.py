@@ -98,7 +98,10 @@ def simulate(
             ends[4, r] = np.quantile(_resampled(answers, bootstrap, rng), (0.025, 0.975))
     # no interval counts as a miss
     inside = (ends[:, :, :1] <= truth) & (truth <= ends[:, :, 1:])
-    shares, widths = inside.mean(axis=1), np.nanmedian(ends[:, :, 1] - ends[:, :, 0], axis=1)
+    shares, widths = (
+        inside.mean(axis=1),
+        np.nanmedian(np.minimum(ends[:, :, 1], 1.0) - ends[:, :, 0], axis=1),
+    )
     return {
         name: Covered(float(shares[i, 0]), float(shares[i, 1]), float(widths[i]))
         for i, name in enumerate(names)

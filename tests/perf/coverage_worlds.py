@@ -30,7 +30,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 from scipy.interpolate import RectBivariateSpline
-from scipy.special import expit, ndtri
+from scipy.special import expit, log_ndtr, ndtr, ndtri, stdtrit
 
 Array = npt.NDArray[np.float64]
 LOST_IF_WRONG, LOST_IF_RIGHT = 0.12, 0.02
@@ -77,6 +77,11 @@ class World:
     metric: str = "mean"
     labelled: int = 120
     errors: float = 0.05
+    shape: str = "normal"
+    """How abilities are distributed: `normal`, `skewed` (skewness -2: an exponential tail of weak
+    respondents), `tailed` (Student's t with 3 degrees) or `clustered` (three quarters close
+    together, one quarter far below); always with the same mean and spread.
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +170,7 @@ def draw_respondents(world: World, rng: np.random.Generator) -> Respondents:
     )
 
 
-def population(world: World, size: int = 500) -> Respondents:
+def population(world: World, size: int = 1000) -> Respondents:
     """Respondents spread evenly over the population: what "others" means."""
     rng = np.random.default_rng(20)
     even = (np.arange(size) + 0.5) / size
@@ -173,6 +178,25 @@ def population(world: World, size: int = 500) -> Respondents:
     return _respondents(
         world, ability, form, rng.permuted(even), miss, pardon, tuple(map(str, range(size)))
     )
+
+
+def shaped_abilities(shape: str, z: Array) -> Array:
+    """Standard normal numbers, brought to another distribution of mean 0 and variance 1.
+
+    >>> shaped_abilities("skewed", np.array([0.0])).round(3)
+    array([0.307])
+    """
+    if shape == "skewed":
+        return np.asarray(1 + log_ndtr(z))
+    if shape == "tailed":
+        return np.asarray(stdtrit(3, ndtr(z)) / math.sqrt(3))
+    if shape == "clustered":
+        # a quarter lies sqrt(3) d below the mean, the rest d / sqrt(3) above it
+        far, own = 0.95, math.sqrt(1 - 0.95**2)
+        place, below = ndtr(z), ndtr(z) < 0.25
+        inner = ndtri(np.where(below, place / 0.25, (place - 0.25) / 0.75))
+        return np.asarray(np.where(below, -math.sqrt(3), 1 / math.sqrt(3)) * far + own * inner)
+    return z
 
 
 def _respondents(
@@ -188,7 +212,7 @@ def _respondents(
         return np.clip(0.1 + world.errors * z, 0.0, 0.3)
 
     return Respondents(
-        world.centre + world.ability * ability,
+        world.centre + world.ability * shaped_abilities(world.shape, ability),
         world.form_shift + world.form_respondent * form,
         world.stable * even,
         rate(miss),
@@ -427,8 +451,19 @@ _SETTINGS: Mapping[str, World] = {
     "forms differ by item": replace(PLAIN, form_item=1.2),
     "5 % unscored": replace(PLAIN, lost=True),
 }
+_SHAPES: Mapping[str, World] = {
+    "skewness -2": replace(PLAIN, shape="skewed"),
+    "t with 3 degrees": replace(PLAIN, shape="tailed"),
+    "two clusters": replace(PLAIN, shape="clustered"),
+    "wide, skewness -2": replace(PLAIN, shape="skewed", ability=1.2),
+    "wide, t with 3 degrees": replace(PLAIN, shape="tailed", ability=1.6),
+    "skewness -2, 4 a picture": replace(PLAIN, shape="skewed", per_picture=4, picture=0.5),
+    "skewness -2, families of 4": replace(PLAIN, shape="skewed", family_size=4),
+}
+"""Worlds for others alone: these respondents' own truth does not ask where they come from."""
 WORLDS: tuple[str, ...] = tuple(_SETTINGS)
 SIZES = (5, 10, 20, 40)
+SIZES_OF_OTHERS = (8, 12, 20, 40)
 
 
 def worlds() -> dict[tuple[str, int], World]:
@@ -437,4 +472,15 @@ def worlds() -> dict[tuple[str, int], World]:
         (name, size): replace(world, name=name, respondents=size)
         for name, world in _SETTINGS.items()
         for size in SIZES
+    }
+
+
+def worlds_of_others() -> dict[tuple[str, int], World]:
+    """(name, respondents) -> every world in which bounds for other respondents are held."""
+    again = ("plain", "4 a picture, sd 1", "families of 4", "F1 .98", "CHAIR .02")
+    again += ("unequal noise", "forms differ by respondent", "forms differ by item")
+    return {
+        (name, size): replace(world, name=name, respondents=size)
+        for name, world in {**_SHAPES, **{key: _SETTINGS[key] for key in again}}.items()
+        for size in SIZES_OF_OTHERS
     }

@@ -631,7 +631,6 @@ def leaks(items: Sequence[Item], rng: np.random.Generator) -> tuple[bool, bool, 
         questions=asked,
         ids=[item.id for item in items],
         clusters=clusters,
-        folds=5,
     )
     blind = blind_solvability(asked, labels, rng=rng, clusters=clusters, folds=5)
     return (

@@ -230,10 +230,10 @@ def tapered(
     last = len(shards) - count if count > 1 else len(shards)
     return [
         (i, part)
-        for place, (i, shard) in enumerate(shards)
+        for index, (i, shard) in enumerate(shards)
         for part in (
             shards_of(shard, len(shard) // 4)
-            if place >= last and len(shard) > 4 * _FEW
+            if index >= last and len(shard) > 4 * _FEW
             else [shard]
         )
     ]
@@ -390,12 +390,12 @@ def _answer_shards(pipe: Any) -> None:
             if current is not None:
                 current.close()
             current = respondent
-        place = {id(request): position for position, request in enumerate(shard)}
+        index = {id(request): position for position, request in enumerate(shard)}
         failure: HQMError | None = None
         try:
             for batch in current.answer(shard):
                 pipe.send(
-                    ("batch", [(place[id(request)], response) for request, response in batch])
+                    ("batch", [(index[id(request)], response) for request, response in batch])
                 )
                 # while a shard is answered, nothing comes but the word to stop
                 if pipe.poll() and not _told_to_finish(current):

@@ -105,7 +105,7 @@ class Actor:
             return "end", None
         try:
             if self._batches is None:
-                self._place = {id(request): place for place, request in enumerate(self._requests)}
+                self._place = {id(request): index for index, request in enumerate(self._requests)}
                 self._batches = iter(self._respondent.answer(self._requests))
             batch = next(self._batches, None)
         except RespondentError as error:
@@ -378,12 +378,12 @@ class _Cluster:
             # what waits in line would ask before the pictures are there
             worker.calls.appendleft(worker.actor.put.remote(wanted))
         elif kind == "batch":
-            worker.left -= {place for place, _ in payload}
+            worker.left -= {index for index, _ in payload}
             stopping = self.stop()
             if not stopping:
                 worker.calls.append(worker.actor.more.remote())
             if payload:
-                yield shard.i, [(shard.requests[place], response) for place, response in payload]
+                yield shard.i, [(shard.requests[index], response) for index, response in payload]
             if stopping and not worker.calls:
                 worker.shard = None
         elif kind in ("end", "failed"):
@@ -404,7 +404,7 @@ class _Cluster:
             if fatal:
                 raise _given_up(error)
             return
-        rest = [shard.requests[place] for place in sorted(worker.left)]
+        rest = [shard.requests[index] for index in sorted(worker.left)]
         if fatal or shard.losses + 1 >= _LOSSES:
             if shard.i not in self.failed:
                 self.failed.add(shard.i)

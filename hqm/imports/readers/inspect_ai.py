@@ -31,6 +31,8 @@ from hqm.imports.row import (
 from hqm.types import Response
 
 _ZSTANDARD = 93
+_MOST = 1 << 28
+"""Bytes of the largest member that is unfolded; a sample has a few thousand."""
 _HEADER = struct.Struct("<4s5H3I2H")
 
 
@@ -76,6 +78,13 @@ def _read_archive(path: Path) -> Log:
 
 
 def _document(file: Any, archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> Any:
+    if info.file_size > _MOST:
+        raise DataError(
+            f"its member {info.filename} unfolds to {info.file_size >> 20:,} MiB, more than"
+            f" {_MOST >> 20}",
+            place=str(path),
+            remedy="Take the pictures out of the log (`inspect eval --no-log-images`).",
+        )
     raw = _zstandard(file, info, path) if info.compress_type == _ZSTANDARD else archive.read(info)
     try:
         return json.loads(raw)
@@ -102,7 +111,7 @@ def _zstandard(file: Any, info: zipfile.ZipInfo, path: Path) -> bytes:
     try:
         # a member may have several frames, which the stream reads one after another
         with pyarrow.CompressedInputStream(pyarrow.BufferReader(packed), "zstd") as stream:
-            content = bytes(stream.read())
+            content = bytes(stream.read(info.file_size + 1))
     except OSError as error:
         raise DataError(
             f"its member {info.filename} cannot be decompressed: {error}", place=str(path)
