@@ -751,7 +751,7 @@ def test_equal_questions_about_pictures_without_names_do_not_contradict(
     rows += [{"question": "Is 2 even?", "answer": answer} for answer in ("yes", "no")]
     assert run("new", tmp_path / "b", "--from", json_lines(tmp_path / "q.jsonl", rows))[0] == 0
     benchmark = hqm.load(tmp_path / "b")
-    listed = [f for f in findings_of(benchmark, benchmark.original) if f.code == "D103"]
+    listed = [f for f in findings_of(benchmark, benchmark.original) if f.name == "contradictory-label"]
     assert [finding.count for finding in listed] == [1]
 
 
@@ -762,5 +762,5 @@ def test_equal_options_are_a_finding_and_no_refusal(run: Run, tmp_path: Path) ->
     ]
     assert run("new", tmp_path / "b", "--from", json_lines(tmp_path / "q.jsonl", rows))[0] == 0
     benchmark = hqm.load(tmp_path / "b")
-    (listed,) = (f for f in findings_of(benchmark, benchmark.original) if f.code == "D106")
+    (listed,) = (f for f in findings_of(benchmark, benchmark.original) if f.name == "equal-options")
     assert listed.count == 1
