@@ -68,9 +68,7 @@ KEEPING = {
     "import": "What was imported is stored; go on with",
     "fetch": "What was downloaded is kept; go on with",
 }
-"""What a command that was interrupted has kept; the others write at their end, so that nothing of
-theirs is there yet.
-"""
+"""What an interrupted command has stored. Commands that are not here write at their end."""
 
 
 def _program(
@@ -123,7 +121,7 @@ def load_command(name: str) -> Callable[..., None]:
 
 
 def program(names: Iterable[str] | None = None) -> typer.Typer:
-    """Build the program with these commands; with all, those of other packages too, unless given.
+    """Build the program with these commands, or with all of ours and of other packages.
 
     Building one command is faster than building all.
     """
@@ -143,7 +141,7 @@ def program(names: Iterable[str] | None = None) -> typer.Typer:
 
 
 def _parser(word: str) -> Callable[..., Any]:
-    """What reads a command line that begins with a word."""
+    """Return the parser of a command line that begins with this word."""
     named = [name for name in COMMANDS if name.partition(" ")[0] == word]
     return get_command(program(named or None))
 

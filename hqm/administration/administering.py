@@ -28,7 +28,7 @@ _AT_ONCE = 5000
 
 
 class Intake:
-    """One recorded respondent's jobs, and the way of their answers into the store."""
+    """The jobs of one recorded respondent, whose answers go into the store without any request."""
 
     def __init__(self, store: Store, jobs: Sequence[Job]) -> None:
         self.store, self.jobs = store, jobs
@@ -79,11 +79,11 @@ class Intake:
 
     @property
     def refused(self) -> int:
-        """The errors that a server turned away for good while it answered other questions."""
+        """Number of questions that the server refused for good while it answered others."""
         return self._refused if self._had_answered else 0
 
     def _record(self, job: Job) -> int:
-        """Record that the respondent was put this administration; the respondent's number."""
+        """Record the administration in the store, and return the respondent's number."""
         number = self.store.respondent(self.respondent.name, job.assignment.identity())
         job.record(self.store, number)
         return number
@@ -95,18 +95,16 @@ Progress = Callable[[Job, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of asking: how many were asked, how many answers are errors, and which respondents
-    were given up.
-    """
+    """The outcome of asking: counts of questions and errors, and the respondents that failed."""
 
     asked: int
     errors: int
     failed: tuple[tuple[str, HQMError], ...]
     left: int = 0
-    """What is still to be asked because the user asked to stop, or because a bound was reached."""
+    """Questions left because the user stopped the run or a bound was reached."""
     refused: int = 0
-    """The errors that a server turned away for good, while it answered other questions; they are
-    not asked again.
+    """Errors that the server caused on purpose (a filter, a length limit); they are not asked
+    again.
     """
     states: Mapping[str, int] = field(default_factory=dict)
     """How the answers came out: state -> number."""
@@ -246,9 +244,7 @@ class _Worksheet:
         self.record_complete()
 
     def admitted(self) -> list[Request]:
-        """The requests that the bounds allow; a server holds each of its requests against the
-        bounds by itself.
-        """
+        """Return the requests that the bounds allow. A server checks its own."""
         if hasattr(self.respondent, "budget"):
             self.respondent.budget = self.budget
             self.respondent.has_answered = self.has_answered  # type: ignore[attr-defined]
@@ -259,7 +255,7 @@ class _Worksheet:
         return self.requests
 
     def give_back(self) -> None:
-        """Count as not spent what was let through and never asked."""
+        """Return the budget of requests that were admitted and never asked."""
         for hold in self._holds.values():
             self.budget.cancel(hold)
         self._holds = {}
@@ -280,9 +276,7 @@ class _Worksheet:
         job.record(self.store, self._number(job))
 
     def record_complete(self) -> None:
-        """Record the administrations of which nothing is left to ask, though all their answers may
-        be shared.
-        """
+        """Record the administrations that are complete, even if all their answers are shared."""
         for job in self.jobs:
             complete = all(
                 (request.sampling, key) in self._answered for key, (_, request) in job.todo.items()

@@ -1,4 +1,4 @@
-"""What is asked: every item of every form, addressed as the store addresses it."""
+"""What is asked: the items of every form, with their addresses in the store."""
 
 from __future__ import annotations
 
@@ -45,16 +45,14 @@ class Administration:
 
 @dataclass(frozen=True)
 class Assignment:
-    """One respondent put before one benchmark, with the sampling that it answers with."""
+    """One respondent, one benchmark, and the sampling of the answers."""
 
     respondent: Respondent
     benchmark: Benchmark
     sampling: Sampling
 
     def identity(self) -> Mapping[str, Any]:
-        """Who answers, as the store knows it: what the respondent says of itself, and the sampling
-        of a live one.
-        """
+        """Return the respondent's identity in the store; a live one includes its sampling."""
         drawn = asdict(self.sampling) if self.respondent.live else {}
         return {**self.respondent.identity(), **drawn}
 
@@ -62,9 +60,7 @@ class Assignment:
 def assign(
     respondent: Respondent, benchmark: Benchmark, overrides: Mapping[str, Any] | None = None
 ) -> Assignment:
-    """Settle how a respondent is asked: its own name decides first, then `overrides`, then the
-    benchmark's card.
-    """
+    """Choose the sampling of a respondent: from its name, else `overrides`, else the card."""
     chosen = {name: value for name, value in (overrides or {}).items() if value is not None}
     default = Sampling(**{**benchmark.card.generation.model_dump(), **chosen})
     sampling = (
@@ -84,7 +80,7 @@ class StoredRespondent:
 
 
 class Asks:
-    """The asks of every form; each picture is read and hashed once.
+    """The questions of every form as the store addresses them; each picture is hashed once.
 
     Parameters
     ----------
@@ -109,9 +105,7 @@ class Asks:
 
     @property
     def sight(self) -> str:
-        """How the pictures are shown, as the store writes it: empty as they are, `blind` not at
-        all, `50%` scaled.
-        """
+        """How pictures are shown: empty (as they are), `blind` (not at all), or `50%` (scaled)."""
         if self.blind:
             return "blind"
         return f"{self.resolution}%" if self.resolution else ""
@@ -125,8 +119,8 @@ class Asks:
         return self._at[resolution]
 
     def of(self, benchmark: Benchmark, form: Form, live: bool) -> list[Ask]:
-        """The ask of every item; those of recorded respondents are kept apart by benchmark, form
-        and item.
+        """Return the question of every item. Those of recorded respondents also hold benchmark and
+        form.
         """
         key = (id(benchmark), form.digest, "live" if live else f"recorded {form.name}")
         if key not in self._asks:
@@ -151,7 +145,7 @@ class Asks:
         return ask(text, self._shown(item.image), self._picture_digest(benchmark, item.image))
 
     def numbers(self, benchmark: Benchmark, form: Form, live: bool) -> list[int]:
-        """The store's number of every item's ask; -1 for an ask that no respondent was ever put."""
+        """Return the store's number of every question; -1 for one that nobody was asked."""
         asks = self.of(benchmark, form, live)
         numbers = self._numbers.get(id(asks))
         if numbers is None or -1 in numbers:
@@ -162,9 +156,7 @@ class Asks:
     def picture(
         self, benchmark: Benchmark, name: str | None
     ) -> tuple[str | None, Path | None, str]:
-        """A picture that a judge sees: its digest, its file, and the reason where there is no file
-        to show.
-        """
+        """Return a picture for a judge: its digest, its file, and why there is no file."""
         if name is None:
             return None, None, ""
         path, reason = self.file(benchmark, name)
@@ -172,7 +164,7 @@ class Asks:
         return self._picture_digest(benchmark, name), path, reason
 
     def file(self, benchmark: Benchmark, name: str) -> tuple[Path | None, str]:
-        """A picture's file; None with the reason where it cannot be used."""
+        """Return a picture's file, or None and the reason."""
         key = (benchmark.name, name)
         if key not in self._files:
             try:
@@ -185,9 +177,7 @@ class Asks:
         return self._files[key]
 
     def _picture_digest(self, benchmark: Benchmark, name: str) -> str | None:
-        """The hash of the bytes that are shown; where the file is missing, the hash that the store
-        remembers.
-        """
+        """Return the hash of a picture's bytes; if the file is missing, the hash in the store."""
         known = self._digests.setdefault(benchmark.name, {})
         if name not in known:
             try:
@@ -200,7 +190,7 @@ class Asks:
         return scaled(path, int(self.resolution)) if self.resolution else path
 
     def _shown(self, name: str) -> str:
-        """The name of a picture as it is shown: a scaled one is another picture."""
+        """Return the name of a picture at this resolution; a scaled one is another picture."""
         return f"{name}@{self.resolution}%" if self.resolution else name
 
 
@@ -212,12 +202,11 @@ class Asks:
 # ----------------------------------------------------------------------
 
 Key = tuple[str, int]
-"""What a request is filed under: the digest of what is asked, and the run."""
+"""The key of a request: the digest of its question, and the run."""
 
 
 class RecordedTodo(Mapping[Key, tuple[Ask, Request]]):
-    """What was recorded of an administration and is not stored yet; a request is made when somebody
-    looks at it.
+    """The recorded answers that are not stored yet. Requests are made only when they are read.
 
     Parameters
     ----------
@@ -262,7 +251,7 @@ class RecordedTodo(Mapping[Key, tuple[Ask, Request]]):
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What one respondent still has to answer of one administration."""
+    """What one respondent still has to answer in one administration."""
 
     assignment: Assignment
     administration: Administration
@@ -274,9 +263,7 @@ class Job:
     """Questions whose picture cannot be used; they are stored as errors and not asked."""
     reasons: Mapping[Key, str] = field(default_factory=dict)
     refused: int = 0
-    """Questions that the server turned away for good in an earlier run, and that are not asked
-    again.
-    """
+    """Number of questions that the server refused for good in an earlier run."""
     pictures: Mapping[str, str] = field(default_factory=dict)
     """Picture's name -> hash of its bytes, for the store to remember."""
     sight: str = ""
@@ -309,7 +296,7 @@ def plan_job(
     retry_refused: bool = False,
     only: Collection[str] | None = None,
 ) -> Job:
-    """Find out what of one administration is still to be asked.
+    """Find out which questions of one administration are still to be asked.
 
     With `probabilities`, the requests also ask for the probability of every possible first word of
     yes/no and multiple-choice answers. What a server turned away for good is asked again with
@@ -407,8 +394,7 @@ def plan_job(
 
 
 def answer_words(item: Item) -> tuple[str, ...]:
-    """The words that an answer to an item may be, where they are few: yes and no, or the options'
-    letters.
+    """Return the possible one-word answers of an item: yes and no, or the options' letters.
 
     >>> answer_words(Item("1", "Is there a dog?", "yes_no"))
     ('yes', 'no')

@@ -1,4 +1,4 @@
-"""How long, how many tokens, how much money: what a plan will take, and what the answers took."""
+"""Costs: the time, tokens and money of a plan, and of the answers in a store."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Forecast:
     requests: int
     seconds: float
     measured: bool
-    """Whether the seconds come from this respondent's own answers in the store."""
+    """Whether the seconds were measured on this respondent's answers in the store."""
     tokens_in: int
     tokens_out: int
     """At most: every answer as long as its limit."""
@@ -69,16 +69,14 @@ def forecast(
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What all stored answers of a respondent took, failed attempts included where the server
-    counted them.
-    """
+    """What all stored answers of a respondent cost, failed attempts included."""
 
     respondent: str
     answers: int
     tokens_in: int
     tokens_out: int
     tokens_cached: int
-    """Of the tokens read, those that the server found in its prefix cache."""
+    """Tokens read from the server's prefix cache."""
     cost: float | None
 
 
@@ -122,7 +120,7 @@ def spent(
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a bound of a command allows, and what the command is going to need."""
+    """A bound of a command, and what the command will need."""
 
     option: str
     limit: float
@@ -135,7 +133,7 @@ class Bound:
 
 
 def bounds(budget: Budget, forecasts: Sequence[Forecast], judging: int = 0) -> list[Bound]:
-    """The bounds of a command beside what its respondents will take at most.
+    """Compare the bounds of a command with what its respondents need at most.
 
     Of the judges, the questions known so far (`judging`) are counted among the requests; their
     tokens are not known.
@@ -152,7 +150,7 @@ def bounds(budget: Budget, forecasts: Sequence[Forecast], judging: int = 0) -> l
 
 
 def prices_of(respondent: Respondent) -> Prices | None:
-    """Money per million tokens read and written, as the respondent says it, or else its name."""
+    """Return the price of a million tokens read and written, from the respondent or its name."""
     if hasattr(respondent, "prices"):
         prices: Prices | None = respondent.prices
         return prices
@@ -170,7 +168,7 @@ def _assumed(name: str) -> float:
 
 
 def _seconds(store: Store, jobs: Sequence[Job]) -> float | None:
-    """The mean seconds a request took this respondent so far."""
+    """Return the mean seconds of a request to this respondent so far."""
     times: list[float] = []
     seen: set[int] = set()
     for job in jobs:

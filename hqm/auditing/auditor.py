@@ -18,9 +18,11 @@ import numpy.typing as npt
 
 from hqm.administration.asks import StoredRespondent
 from hqm.auditing.audit import BenchmarkAudit, RespondentScores
+from hqm.auditing.budget import error_budgets
 from hqm.auditing.definitions import items_to_read, pair_of_each_type
 from hqm.auditing.evaluation_records import metric_of
 from hqm.auditing.evidence import Evidence
+from hqm.auditing.seven_questions import with_answers
 from hqm.benchmark.findings import Finding
 from hqm.errors import DataError
 from hqm.forms.make_forms import count_modes, count_reasons, count_rules
@@ -99,9 +101,7 @@ class LeftOutRecord:
 
 
 def left_out_record(case: Case) -> LeftOutRecord | None:
-    """What a case says of scores without each picture; None where its administrations do not share
-    their pictures.
-    """
+    """Return the scores without each picture; None if the pictures differ."""
     clusters = _names(case)
     if case.whole is not None or case.without.shape[2] != len(clusters) or not clusters:
         return None
@@ -118,7 +118,7 @@ def left_out_record(case: Case) -> LeftOutRecord | None:
 
 
 def _names(case: Case) -> tuple[str, ...]:
-    """The clusters' names in the order of their numbers."""
+    """Return the names of the clusters in the order of their numbers."""
     first, metric = case.first, case.metric
     names = list(dict.fromkeys(item.cluster or item.id for item in first.items))
     inside = first.mask(metric)
@@ -128,9 +128,7 @@ def _names(case: Case) -> tuple[str, ...]:
 
 
 def written(records: Iterable[LeftOutRecord]) -> dict[str, Any]:
-    """Records as `audit.json` has them: names of clusters once, and of every row its different
-    values and their places.
-    """
+    """Return records as `audit.json` holds them: rows as distinct values and places."""
     clusters: dict[str, dict[str, list[Any]]] = {}
     rows = []
     for record in records:
@@ -169,7 +167,7 @@ def _row(score: float, without: Array) -> dict[str, Any]:
 
 
 def read(data: Mapping[str, Any], metric: str) -> dict[str, LeftOutRecord]:
-    """Family -> the record of a metric, from what `written` made.
+    """Read the records of a metric that `written` made, by family.
 
     Raises
     ------
@@ -219,8 +217,7 @@ def _number(value: float | None) -> float:
 
 
 def study_components(evidence: Evidence, metric: Metric) -> dict[str, Any]:
-    """What `hqm design` needs of one metric: the parts of the whole study, and of each
-    hallucination type.
+    """Estimate the variance components of one metric, in the whole study and in each type.
 
     A metric that is no mean of item scores is taken apart by its jackknife pseudo-values, whose
     mean it nearly is.
@@ -282,7 +279,7 @@ def _plain(parts: StudyParts) -> dict[str, Any]:
 
 
 def parts_in(data: Mapping[str, Any]) -> tuple[StudyParts, dict[str, StudyParts]]:
-    """The parts of a study, and those of its types, from what an audit keeps of a metric.
+    """Read the variance components of a study and of its types from an audit's data.
 
     Raises
     ------
@@ -309,7 +306,7 @@ def _read(data: Mapping[str, Any]) -> StudyParts:
 
 
 def _administrations(evidence: Evidence) -> list[Cell]:
-    """The reference, and what differs from it in wording or run, or in both."""
+    """Return the reference and the administrations that differ from it in wording, run, or both."""
     reference = evidence.reference
     return [c for c in evidence.matrices if set(reference.differing(c)) <= {"form", "run"}]
 
@@ -321,9 +318,7 @@ def _on_common_items(matrices: Sequence[ScoreMatrix]) -> list[ScoreMatrix]:
 
 
 def _columns(matrices: Sequence[ScoreMatrix], metric: Metric) -> list[list[str]]:
-    """What each administration's units are called: items by their names, groups by their
-    numbers.
-    """
+    """Return the names of each administration's units: item ids, or the numbers of groups."""
     if not metric.group:
         return [
             [item.id for item, inside in zip(m.items, m.mask(metric), strict=True) if inside]
@@ -338,7 +333,7 @@ def _places(names: Sequence[object]) -> list[int]:
 
 
 def _single(units: Units, metric: Metric) -> Array:
-    """(respondents, units): numbers whose mean is the score, NaN where an answer was not scored."""
+    """Return (respondents, units): numbers whose mean is the score, NaN for unscored answers."""
     if metric.share:
         return unit_scores(units, metric)
     count = units.scored.sum(axis=1, keepdims=True)
@@ -349,12 +344,12 @@ def _single(units: Units, metric: Metric) -> Array:
 
 
 def _of_type(x: Array, pictures: Any, inside: Any) -> StudyParts:
-    """One type's parts. Of each picture it has its own items alone."""
+    """Estimate the components of one type, from the items of that type."""
     return study_parts(x[:, inside], pictures[inside], jackknife=False)
 
 
 def _with_judge(parts: StudyParts, evidence: Evidence, metric: Metric) -> StudyParts:
-    """The parts with the noise of the judge, where it was asked about the same answers again."""
+    """Add the judge's noise to the components, if the judge was asked twice."""
     label = parse_judge(evidence.reference.judge)[0]
     again = [
         m
@@ -373,7 +368,7 @@ def _with_judge(parts: StudyParts, evidence: Evidence, metric: Metric) -> StudyP
 
 
 def _with_labels(parts: StudyParts, evidence: Evidence, metric: Metric) -> StudyParts:
-    """The parts with the variance of score minus label, where people labelled answers."""
+    """Add the variance of score minus label to the components, if people labelled answers."""
     of_people = [m for m in evidence.labelled if labelled_by(m.cell.judge) == "people"]
     if not of_people or not metric.share:
         return parts
@@ -614,11 +609,13 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
         flags += [each.to_dict() for each in warned]
     estimates += stages(study)
     left_out = (record for metric in evidence.metrics for record in _left_out(study, metric))
-    return replace(
+    whole = replace(
         _assemble(evidence, estimates, flags),
         left_out=written(record for record in left_out if record),
         components={metric.name: study_components(evidence, metric) for metric in evidence.metrics},
+        budget=error_budgets(evidence, estimates, study.protocol(), study.dependence),
     )
+    return with_answers(whole)
 
 
 def _left_out(study: Study, metric: Metric) -> list[LeftOutRecord | None]:
@@ -682,9 +679,7 @@ def _assemble(
             }
             for name, of_name in used.items()
         },
-        truth_yes={
-            name: _truth_yes(of_name) for name, of_name in used.items() if card.task == "yes_no"
-        },
+        truth_yes={n: _truth_yes(f) for n, f in used.items() if card.task == "yes_no"},
         cells=tuple(map(str, matrices)),
         respondents=tuple(
             _respondent(evidence, units, row, who) for row, who in enumerate(evidence.respondents)
@@ -707,7 +702,7 @@ def _assemble(
 
 
 def _findings(evidence: Evidence, estimates: Sequence[Estimate]) -> Iterator[Finding]:
-    """What was found; types that have too few items are named by the answers, not their number."""
+    """Yield the findings; a type with too few items is found by its answers."""
     rows = next((e.detail.get("types", ()) for e in estimates if e.indicator == "types.index"), ())
     few = {
         row["type"]: TooFew(row["items"], row["sem"], row["missing_items"], row["measured"])
@@ -721,9 +716,8 @@ def _findings(evidence: Evidence, estimates: Sequence[Estimate]) -> Iterator[Fin
 
 
 def _truth_yes(form: Form) -> float | None:
-    return (
-        sum(item.target == "yes" for item in form.items) / len(form.items) if form.items else None
-    )
+    yes = sum(item.target == "yes" for item in form.items)
+    return yes / len(form.items) if form.items else None
 
 
 def _respondent(
@@ -772,7 +766,7 @@ def _respondent(
 
 
 def _printed(alone: ScoreMatrix, metrics: Sequence[Metric]) -> dict[str, str]:
-    """What the release prints of one respondent, where it rounds."""
+    """Return the scores as the release prints them, for metrics that it rounds."""
     known = {m: float(alone.printed(m)[0]) for m in metrics if m.digits is not None}
     return {m.name: f"{value:.{m.digits}f}" for m, value in known.items() if math.isfinite(value)}
 

@@ -1,5 +1,5 @@
-"""What the gate and every text mean by an answer that is scored, by people, by a type, a leak, a
-wrong key and a finding.
+"""Definitions that the gate and all texts share: scored answers, labellers, types, leaks, wrong
+keys and findings.
 
 Each is one function of an audit. Whoever shows or judges an audit asks here and counts nothing by
 itself.
@@ -74,9 +74,7 @@ class Labellers:
 
 
 def who_labelled(audit: BenchmarkAudit) -> Labellers:
-    """The judges of labels that are people, and those that are not: an oracle, or another parser of
-    the same key.
-    """
+    """Split the labellers into people and others (an oracle, or another parser of the same key)."""
     cells = dict.fromkeys(cell for row in audit.respondents for cell in row.judged)
     names = list(dict.fromkeys(Cell.parse(cell).judge for cell in cells))
     return Labellers(
@@ -234,7 +232,7 @@ def leaks_shown(audit: BenchmarkAudit) -> tuple[LeakShown, ...]:
 
 
 def leak_rows(audit: BenchmarkAudit) -> tuple[Mapping[str, Any], ...]:
-    """Every type and part in which a leak was looked for, by the words and by cues."""
+    """Return a row for every type and part that was searched for leaks."""
     rows: list[Mapping[str, Any]] = []
     for estimate in audit.estimates:
         if estimate.indicator in ("solvability.blind_accuracy", "solvability.leakage_cues"):
@@ -258,9 +256,7 @@ class Contradiction:
 
 
 def contradictory_keys(audit: BenchmarkAudit) -> tuple[Contradiction, ...]:
-    """All contradictions, as the findings list them; those of the indicator where an older audit
-    has no such list.
-    """
+    """Return all contradictory keys, from the findings, or from the indicator in an older audit."""
     of_findings = [
         Contradiction(
             tuple(map(str, row.get("items", ()))),
@@ -286,7 +282,7 @@ def contradictory_keys(audit: BenchmarkAudit) -> tuple[Contradiction, ...]:
 
 @dataclass(frozen=True, slots=True)
 class WrongKeys:
-    """What the answers say of wrong keys, by the leading metric.
+    """What the answers show about wrong keys, by the leading metric.
 
     Parameters
     ----------
@@ -321,7 +317,7 @@ class WrongKeys:
 
 
 def wrong_keys(audit: BenchmarkAudit) -> WrongKeys:
-    """Which keys the answers, and people's labels, speak against."""
+    """Find the keys that the answers or people's labels contradict."""
     metric = next(iter(audit.metrics), "")
     by_name = {e.indicator: e for e in reversed(audit.estimates) if e.metric == metric}
     tested, listed = by_name.get("items.label_errors"), by_name.get("items.reading_list")
@@ -382,9 +378,7 @@ def severity_of(finding: Mapping[str, Any]) -> Severity:
 # ----------------------------------------------------------------------
 
 _LOOKED_AT = 20
-"""So many items of a type are looked at for a picture that can be shown and was not shown
-before.
-"""
+"""Items of a type that are searched for a picture that was not shown before."""
 
 
 def pair_of_each_type(form: Form, thumbnail: Callable[[str], str]) -> Iterator[dict[str, Any]]:

@@ -43,7 +43,7 @@ PIXELS = 160
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One respondent's answer in one administration, and what was made of it."""
+    """One respondent's answer in one administration, with its verdict."""
 
     respondent: str
     cell: Administration
@@ -140,7 +140,7 @@ def examples(
 
 
 def _gaps(first: ScoreMatrix, other: ScoreMatrix) -> npt.NDArray[np.float64]:
-    """(respondents, items) of the first: how far the scores differ; NaN where one is not scored."""
+    """Return (respondents, items): how far the scores differ; NaN if one is unscored."""
     rows = [
         other.respondents.index(name) if name in other.respondents else -1
         for name in first.respondents
@@ -162,7 +162,7 @@ def _mean(gap: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 def _chosen(
     items: Sequence[Item], means: Mapping[str, npt.NDArray[np.float64]], most: int
 ) -> list[int]:
-    """The items to show, facet by facet, types taking turns."""
+    """Choose the items to show, facet by facet, with types in turn."""
     chosen: dict[int, None] = {}
     share = -(-most // max(len(means), 1))
     for mean in means.values():
@@ -181,7 +181,7 @@ def _chosen(
 
 
 class _Scenes:
-    """Fetches what was said of single items from the store."""
+    """Reads the answers and judgements of single items from the store."""
 
     def __init__(
         self,
@@ -288,7 +288,7 @@ class _Scenes:
     def _verdict(
         self, item: Item, name: str, response: Response, cell: Cell
     ) -> tuple[Verdict, tuple[str, ...]]:
-        """The verdict on one answer, and what the judge said to reach it."""
+        """Return the verdict on one answer, and the judge's replies."""
         label, asking = parse_judge(cell.judge)
         judging = next((judging for judging in self.judges if judging.label == label), None)
         if judging is None:
@@ -306,7 +306,7 @@ class _Scenes:
         return self._judged(item, name, response, cell, ask, heard)
 
     def _brought(self, judge: BroughtJudge, item: Item, name: str, cell: Cell) -> Verdict:
-        """The verdict that a file has, with the answers beside which the judge saw this one."""
+        """Return the verdict from a file, with the answers that the judge saw beside this one."""
         form = self.forms[cell.form]
         beside = {key for key in self.benchmark.beside(item) if key in form.by_id}
         small = Form(
@@ -340,7 +340,7 @@ class _Scenes:
 
 
 async def _silent(role: str, prompt: str, image: Any = None, schema: Any = None) -> str:
-    """The judge of an item that is only seen beside another one."""
+    """Stand in for the judge of an item that is judged only together with another one."""
     from hqm.errors import NoReply
 
     raise NoReply("not asked about here", place=role)

@@ -104,7 +104,7 @@ def model_path(model_id: str) -> tuple[str, str]:
 
 
 def _target(name: str) -> str:
-    """What a respondent's name asks, without its kind, address, revision and settings."""
+    """Return the model in a respondent's name, without kind, address, revision and settings."""
     try:
         parsed = RespondentName.parse(name)
     except HQMError:
@@ -113,7 +113,7 @@ def _target(name: str) -> str:
 
 
 def _component(text: str) -> str:
-    """A name that is a folder on every system, and none that the schema keeps for itself."""
+    """Return a name that is a valid folder on every system and not reserved by the schema."""
     clean = _UNSAFE.sub("_", text).strip().rstrip(". ") or NO_DEVELOPER
     taken = clean.lower() in ("unknown", "data") or _RESERVED.fullmatch(clean) is not None
     return f"_{clean}" if taken else clean
@@ -149,7 +149,7 @@ def measurements(detail: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def references(target: Any) -> list[str]:
-    """A target as the list of texts that the schema has."""
+    """Return a target as a list of texts, as the schema wants it."""
     if target is None:
         return []
     if isinstance(target, (list, tuple)):
@@ -161,7 +161,7 @@ def references(target: Any) -> list[str]:
 
 
 def as_texts(values: Mapping[str, Any]) -> dict[str, str]:
-    """The values that say something, as the texts that the schema wants."""
+    """Return the values that are not empty, as texts."""
     known = {key: value for key, value in values.items() if value is not None and value != ""}
     return {
         key: str(value).lower() if isinstance(value, bool) else str(value)
@@ -170,7 +170,7 @@ def as_texts(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def metric_of(metric: Metric, sums: Mapping[str, Any]) -> Any:
-    """The metric of sums that may lack a name, as answers without any yes lack its counts."""
+    """Return a metric that works on tallies with missing keys, which count as 0."""
     return metric(Sums(dict(sums), *np.shape(next(iter(sums.values()), 0.0))))
 
 
@@ -187,9 +187,7 @@ _NO_TEMPLATE = (
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Who says so: the organization that ran the evaluation, and how it stands to the model's
-    maker.
-    """
+    """The organization that ran the evaluation, and its relation to the model's maker."""
 
     organization: str = "not named"
     relationship: Relationship = "other"
@@ -248,7 +246,7 @@ def write_evaluations(
 
 
 class _Administration:
-    """One respondent, form and run on its way into a pair of files."""
+    """The answers of one respondent to one form in one run, written as a pair of files."""
 
     def __init__(
         self,
@@ -452,7 +450,7 @@ class _Administration:
         }
 
     def _prompts(self) -> dict[str, str]:
-        """The judge's templates by their names, as many as can be read here."""
+        """Return the judge's prompt templates by name, as far as they can be read."""
         texts = {}
         for name in self.benchmark.prompt_names:
             try:
@@ -536,7 +534,7 @@ class _Administration:
         }
 
     def _metric_of_items(self) -> Metric | None:
-        """The metric that is the mean of the items' scores, which the samples belong to."""
+        """Return the metric that is the mean of the items' scores."""
         _, matrix = self.matrices[0]
         mean = float(np.nanmean(matrix.values[0])) if matrix.scored.any() else np.nan
         whole = [m for m in self.benchmark.metrics if not m.subset and not m.group]
@@ -635,7 +633,7 @@ class _Administration:
         return {**row, **measurements(detail)}
 
     def _sha256(self, image: str | None) -> str:
-        """The hash of a picture's bytes; empty where its file is not here."""
+        """Return the hash of a picture's bytes; empty if the file is missing."""
         if image is None:
             return ""
         if image not in self._pictures:

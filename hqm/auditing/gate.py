@@ -106,7 +106,7 @@ def of_count(n: int, least: int, what: str, key: str) -> Remedy:
 
 
 def of_unscored(total: int, lost: int, most: float, advice: str) -> Remedy:
-    """Too many answers of an administration are not scored."""
+    """Say what to do about too many unscored answers."""
     allowed = math.floor(most * total + 1e-9)
     first = f"{advice}; then r" if advice else "R"
     text = (
@@ -160,7 +160,7 @@ def _listed(items: object) -> tuple[object, ...]:
 def _needed(
     statistic: str, family: str, what: str, n: int, value: float, end: float, wanted: Requirement
 ) -> int | None:
-    """How many items or respondents bring the end to the threshold; None where no number does."""
+    """Return how many items or respondents reach the threshold; None if no number does."""
     bound = wanted.bound
     if not what or n < 1:
         return None
@@ -186,7 +186,7 @@ def _whole(number: float) -> int | None:
 
 
 def of_missing_interval(estimate: Estimate, interval: str) -> Remedy:
-    """An estimate has a number, and no interval of the kind that the policy names."""
+    """Say what to do about an estimate without the interval that the policy names."""
     key = f"or ask for another interval of `{estimate.indicator}` in the policy"
     if interval == "model_population" and estimate.n_respondents < 10:
         text = (
@@ -218,7 +218,7 @@ def of_unmeasured(family: str, indicator: str) -> Remedy:
 
 
 def of_leak(leak: LeakShown) -> Remedy:
-    """A type or part can be answered without its pictures."""
+    """Say what to do about a type or part that can be answered without its pictures."""
     # what the words give away, single features of the words give away too
     placed = [cue for cue in leak.by if cue in _PLACES or cue in _NUMBERS]
     ways = dict.fromkeys(
@@ -244,7 +244,7 @@ def _way(cue: str) -> str:
 
 
 def of_weak_search(name: str, items: int, detectable: float, most: float) -> Remedy:
-    """A type or part has too few items for a leak of this size to be shown."""
+    """Say what to do if a type or part has too few items to show a leak."""
     needed = math.ceil(items * (detectable / most) ** 2)
     text = (
         f"Raise the number of items in {name} from {items:,} to about {needed:,}; or change the"
@@ -279,15 +279,13 @@ class Test:
     remedy: str = ""
     """What to do; empty for what passed."""
     needed: float | None = None
-    """The number that it takes of what the remedy says to raise, where the audit tells it."""
+    """How many items, respondents or answers the remedy needs, if that is known."""
     required: bool = True
     """Whether the gate fails where this was not measured."""
 
     @property
     def passed(self) -> bool:
-        """Whether it does not stand in the way: it passed, or it was not measured and need not
-        be.
-        """
+        """Whether the test passed, or was not measured and is not required."""
         return self.outcome == "PASS" or (self.outcome == "NOT MEASURED" and not self.required)
 
 
@@ -418,7 +416,7 @@ def _absent(
 
 
 def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
-    """An oracle is no other judge: it reads the key that the scorer reads."""
+    """Return the facet of a comparison. An oracle is no other judge: it reads the scorer's key."""
     what = f"facet {facet}"
     estimates = [
         estimate
@@ -472,7 +470,7 @@ def _unscored(benchmark: BenchmarkAudit, most: float) -> Test:
 
 
 def _findings(benchmark: BenchmarkAudit, most: str) -> Iterator[Test]:
-    """One test of all findings, and one more for every finding that is too grave."""
+    """Yield a test of all findings, and one for every finding that is too grave."""
     graver = [
         finding
         for finding in findings_in_order(benchmark)
@@ -512,9 +510,7 @@ _LEAKS = ("solvability.blind_accuracy", "solvability.leakage_cues")
 
 
 def _leaks(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
-    """A test for every type and part whose gain lies above the limit at its lower end, or one that
-    says that none does.
-    """
+    """Yield a test for every type and part that leaks more than the limit, or one that passes."""
     reason = "what can be answered without the picture measures no seeing; judged by type and part"
     missing = [
         e
@@ -560,7 +556,7 @@ def _leaks(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
 
 
 def _search(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
-    """Whether a leak of this size would have been shown in every type and part."""
+    """Test whether a leak of this size would have been found in every type and part."""
     reason = "that no leak was shown says something only where one would have been"
     what = "leaks that would be found"
     rows = [
@@ -714,7 +710,7 @@ def _held(benchmark: BenchmarkAudit, estimate: Estimate, wanted: Requirement) ->
 def _equivalent(
     benchmark: BenchmarkAudit, estimate: Estimate, wanted: Requirement, ends: tuple[float, float]
 ) -> Test:
-    """Whether a difference is no larger than the policy's margin, whichever way it points."""
+    """Test whether a difference is within the policy's margin, in either direction."""
     low, high = ends
     margin, farther = wanted.bound, max(ends, key=abs)
     over = _OVER.get(wanted.interval, f"of {wanted.interval or wanted.detail}")
@@ -725,7 +721,7 @@ def _equivalent(
 
 
 def _usable(estimate: Estimate, wanted: Requirement) -> bool:
-    """Whether an estimate may be held against a threshold.
+    """Return whether an estimate may be compared with a threshold.
 
     An oracle's agreement, which says nothing about validity, may where the policy asks for it by
     name. Faults that were found count, also where the design would have missed most of them.

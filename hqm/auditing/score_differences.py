@@ -1,6 +1,4 @@
-"""The scores that other tools recorded with stored answers: as one more scoring, and beside
-HQM's.
-"""
+"""Scores that other tools recorded with answers, as a scoring and beside HQM's."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ _CLOSE = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """An answer that the tool scored otherwise than HQM."""
+    """An answer that the tool and HQM score differently."""
 
     item: str
     answer: str
@@ -75,8 +73,8 @@ class ScoreComparison:
 def compare_scores(
     benchmark: Benchmark, forms: Mapping[str, Form], recordings: Iterable[Recording]
 ) -> list[ScoreComparison]:
-    """Score recorded answers and set the tool's own scores beside; nothing for a benchmark that a
-    model judges.
+    """Compare the tool's scores of recorded answers with HQM's; skip benchmarks that a model
+    judges.
     """
     if benchmark.roles:
         return []
@@ -131,7 +129,7 @@ def _difference(
 
 
 def _reason(read: str, verdict: Verdict) -> str:
-    """Why the two scores differ, as far as the row shows it."""
+    """Return why the two scores differ, as far as the row shows it."""
     if verdict.value is None:
         return f"HQM leaves the answer out of the mean (its state is {verdict.state})"
     plain, ours = read.strip().lower(), verdict.read.strip().lower()
@@ -157,7 +155,7 @@ def tool_matrices(
     forms: Mapping[str, Form],
     respondents: Sequence[StoredRespondent],
 ) -> dict[Cell, ScoreMatrix]:
-    """The administrations as the tools scored them that recorded the answers; those with any score.
+    """Build a score matrix from the tools' own scores, for every administration that has any.
 
     Raises
     ------
@@ -194,7 +192,7 @@ def _judges(
     form: Form,
     respondents: Sequence[StoredRespondent],
 ) -> list[str]:
-    """Who scored the answers of an administration; empty for the tool itself."""
+    """Return who scored the answers of an administration; empty for the tool itself."""
     if not benchmark.tool_scored:
         return [""]
     names: dict[str, None] = {}
@@ -265,9 +263,7 @@ def tool_comparisons(
     forms: Mapping[str, Form],
     respondents: Sequence[StoredRespondent],
 ) -> tuple[ScoreComparison, ...]:
-    """Where the tools' scores and HQM's differ, for every respondent and administration that
-    carries a tool's score.
-    """
+    """Compare the tools' scores with HQM's, wherever a tool recorded any."""
     recordings = []
     # only recorded answers can carry a tool's score, and a look at every detail of a large store
     # takes long

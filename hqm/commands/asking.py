@@ -20,7 +20,7 @@ from hqm.commands.shared import (
     command,
     labelled,
     readable,
-    render,
+    report_files,
     session_of,
     stem,
     store_path,
@@ -183,19 +183,19 @@ def _write(audited: Audit, folder: Path) -> None:
     write_together({folder / "audit.json": audited.to_json(), folder / "findings.csv": lists})
     try:
         with waiting("drawing the report"):
-            page = render(audited)
+            pages = report_files(audited, folder / "report.html")
     except HQMError:
         raise
     except Exception as error:  # what is audited is written, whatever a figure makes of it
         what = f"the report cannot be drawn; audit.json and findings.csv are in {folder}"
         print(f"hqm: {what}. {report_failure(error)}", file=sys.stderr)
         return
-    write_together({folder / "report.html": page})
+    write_together(pages)
 
 
 def _expect_workers(path: Path, options: RunOptions) -> None:
-    """Where nobody was ever asked, let workers import what the embedded models need while the
-    benchmarks are read.
+    """Start importing what the embedded models need, where an empty store says that they will be
+    asked.
     """
     who, compute = options.who, options.compute
     if (
@@ -216,9 +216,7 @@ def _expect_workers(path: Path, options: RunOptions) -> None:
 
 
 def _by_corrected_key(session: Session, audits: list[BenchmarkAudit]) -> list[KeyEffect]:
-    """Audit the same answers by the corrected key too; that audit is appended under the benchmark's
-    name and the key's.
-    """
+    """Audit the same answers by the corrected key, and append those audits to the list."""
     from hqm.auditing.auditor import audit as audit_of
     from hqm.comparison.key_effects import key_effect
 
@@ -241,7 +239,7 @@ def _by_corrected_key(session: Session, audits: list[BenchmarkAudit]) -> list[Ke
 
 
 def _administer(session: Session) -> bool:
-    """Ask what is missing; whether everything asked for was answered."""
+    """Ask what is missing. Return whether every question was answered."""
     from hqm.administration.administering import administer
 
     output = session.options.output
@@ -268,7 +266,7 @@ def _administer(session: Session) -> bool:
 
 
 def _administer_until(session: Session) -> bool:
-    """Ask until the rule of `--until` is met; whether it was, and every answer came."""
+    """Ask until the rule of `--until` is met. Return whether every question was answered."""
     from hqm.commands.session import run_until
     from hqm.commands.show import stopped_run
 
@@ -285,9 +283,7 @@ def _administer_until(session: Session) -> bool:
 def _tell(
     session: Session, outcome: Outcome, jobs: Sequence[Job], stop: Interruption, left: str
 ) -> bool:
-    """Say what came of asking, and end the command where it was told to; whether every question was
-    answered.
-    """
+    """Print how many questions were asked, and how many failed. Return whether none is left."""
     from hqm.administration.costs import spent
     from hqm.scoring.rules import advice_on_cut
 
@@ -318,9 +314,7 @@ def _tell(
 
 
 def _end_at_the_bound(session: Session, state: str) -> NoReturn:
-    """End a command that has reached a bound, and say what it spent, what is left and how to go
-    on.
-    """
+    """End a command that has reached a bound; print what it spent and how to go on."""
     budget = session.budget
     print(
         f"hqm: {budget.reached} is reached: this command took {budget.spent()}; {state}. "
@@ -331,9 +325,7 @@ def _end_at_the_bound(session: Session, state: str) -> NoReturn:
 
 
 def _judge(session: Session) -> bool:
-    """Put the answers to the judges, where the benchmark has any; whether every question was
-    replied to.
-    """
+    """Ask the judges about the answers. Return whether every question got a reply."""
 
     if not session.options.judging.judges or not any(
         benchmark.roles for benchmark in session.benchmarks

@@ -142,7 +142,7 @@ def compare(
 
 
 class Readings(NamedTuple):
-    """The ways in which one store is read to be compared with itself."""
+    """The scorings, parsers and judges by which one store is read several times."""
 
     scorings: tuple[Any, ...] = ()
     parsers: tuple[str, ...] = ()
@@ -216,7 +216,7 @@ def _read_again(
 
 
 def _need_no_answers(options: RunOptions, readings: Readings) -> None:
-    """Refuse options that read answers, which an audit.json does not have."""
+    """Refuse the options that need single answers, because an audit.json has only scores."""
     judging = options.judging
     needed = {
         "--scoring": readings.scorings,
@@ -259,9 +259,7 @@ def _write(comparison: Comparison, to: Path, siunitx: bool) -> None:
 
 
 def _show(comparison: Comparison) -> None:
-    """The indicators side by side, which tests were made, and which differences are more than
-    chance.
-    """
+    """Print the indicators side by side, the tests, and which differences are shown."""
 
     reports = importlib.import_module("hqm.reports.compare_page")
     tables = {made.name: made for made in reports.comparison_tables(comparison)}

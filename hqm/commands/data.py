@@ -369,8 +369,8 @@ def _respondents() -> None:
 
 
 def _families() -> None:
-    """The families of local models: how each is asked, what of a picture its questions share, what
-    it needs.
+    """Print the families of local models: how each is asked, what its questions share, what it
+    needs.
     """
     from hqm.respondents.hf_families import FAMILIES
 
@@ -426,7 +426,7 @@ def _recipes() -> None:
 
 
 def _settings() -> None:
-    """The settings with their defaults, and the files that decide them here."""
+    """Print the settings with their defaults, and the files that change them here."""
     table = terminal_table("", "setting", "default", "what")
     for option in OPTIONS.values():
         if option.setting is not None:

@@ -23,7 +23,7 @@ from hqm.respondents.kinds import all_kinds, embedded
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_HQM_COMPLETE"
-"""The variable by which a shell asks what it may offer; typer reads it."""
+"""The environment variable by which a shell asks for completions; typer reads it."""
 _LINE = "_HQM_LINE"
 """The command line up to the cursor, as bash has it."""
 
@@ -37,7 +37,7 @@ _BASH = """_hqm_completion() {
     fi
 }
 complete -o default -F _hqm_completion hqm"""
-"""typer's own script for bash loses names with a colon."""
+"""Our own script for bash, because typer's loses names with a colon."""
 
 
 def completion_script(shell: str) -> str:
@@ -63,7 +63,7 @@ def completion_script(shell: str) -> str:
 
 
 def prepare() -> None:
-    """Make ready for a shell's question, where this program was started to answer one."""
+    """Prepare the environment for typer's completion, if a shell asked for completions."""
     if VARIABLE not in os.environ:
         return
     from typer.completion import completion_init  # type: ignore[attr-defined]
@@ -91,7 +91,7 @@ def _words(line: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A value that may stand where the cursor is."""
+    """A completion that a shell may offer."""
 
     value: str
     help: str = ""
@@ -101,9 +101,7 @@ class Candidate:
 def completions(
     command: str, name: str, flags: Sequence[str]
 ) -> Callable[[], list[Candidate]] | None:
-    """What may stand as an argument of this name or behind an option of these flags; None where
-    only files may.
-    """
+    """Return the possible values of an argument or option; None where only files are possible."""
     values = next(
         (
             _VALUES[key]
@@ -179,9 +177,7 @@ _VALUES: dict[str, Callable[[], Iterable[Any]]] = {
     "export what": _benchmarks,
     "export --to": lambda: ("inspect", "lmms-eval"),
 }
-"""The name of an argument, or the flag of an option, or one of them behind a command's name -> what
-may stand there.
-"""
+"""Argument or option -> its possible values. A key may begin with a command's name."""
 
 
 WIDTH = 100
@@ -189,9 +185,7 @@ WIDTH = 100
 
 
 class CommandGroup(TyperGroup):
-    """A program or a group of commands: its help names every command with the whole first sentence
-    about it.
-    """
+    """A program or a group of commands. Its help shows each command's first sentence."""
 
     def get_help(self, ctx: Any) -> str:
         """The help page, as wide as the terminal."""
@@ -209,7 +203,7 @@ class CommandGroup(TyperGroup):
 
 
 def every_command(program: Any) -> dict[str, Any]:
-    """Every command of a program by its words, those of its groups too: `audit`, `label serve`.
+    """Return every command of a program by its name, such as `audit` or `label serve`.
 
     >>> every_command(CommandGroup(name="hqm"))
     {}
@@ -252,9 +246,7 @@ class Program(CommandGroup):
 
 
 def _room() -> int:
-    """The columns of a help page: those of the terminal, and not so many that a line is hard to
-    read.
-    """
+    """Return the width of a help page: that of the terminal, but at most `WIDTH`."""
     return max(min(shutil.get_terminal_size().columns, WIDTH) - 2, 30)
 
 
@@ -315,7 +307,7 @@ class GroupedCommand(TyperCommand):
 
 
 def _moved(command: str, flag: str) -> str:
-    """What has taken the place of an option of version 0.1; nothing where it is none."""
+    """Say what replaces an option of version 0.1; return an empty text for other options."""
     singular = {"level": "levels", "role": "roles"}
     name = flag.removeprefix("--").replace("-", "_")
     option = OPTIONS.get(singular.get(name, name))
@@ -329,9 +321,7 @@ def _complete(candidates: Any, _ctx: Any, incomplete: str) -> list[Any]:
 
 
 def _record(parameter: Any, ctx: Any) -> tuple[str, str]:
-    """How a parameter is written, and its text; of an argument without Python's name of its
-    type.
-    """
+    """Return how a parameter is written, and its help text."""
     written, text = parameter.get_help_record(ctx)
     return (
         written.partition(" <")[0] if parameter.param_type_name == "argument" else written

@@ -33,7 +33,7 @@ class Interrupted(Exception):  # noqa: N818  it is no error
 
 @dataclass
 class Interruption:
-    """Whether somebody asked to stop; called, it says so.
+    """Whether somebody asked to stop. Call it to find out.
 
     >>> asked = Interruption()
     >>> asked()
@@ -144,7 +144,7 @@ _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
 
 
 def report_failure(error: Exception) -> str:
-    """The sentence about an error that nothing expected; the whole of it goes into a file.
+    """Return the sentence about an unexpected error, and write its traceback to a file.
 
     Secrets that the environment holds are left out of both.
     """

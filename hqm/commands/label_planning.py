@@ -236,8 +236,8 @@ def plan(
 
 
 def _answers(session: Session, benchmark: Benchmark) -> tuple[list[Candidate], str, bool]:
-    """The stored answers to the original form, run 0, with what is known of the chance that their
-    scores are wrong.
+    """Return the stored answers to the original form, run 0, with the chance that each score is
+    wrong.
     """
     import numpy as np
 

@@ -138,7 +138,7 @@ def _in_url(host: str) -> str:
 
 @contextmanager
 def _listening(host: str, port: int) -> Iterator[socket.socket]:
-    """A socket that listens, so that the port is known and taken before a link is printed."""
+    """Open a listening socket, so that the port is known before a link is printed."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, socket.SOCK_STREAM)

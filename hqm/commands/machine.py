@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 EXTRAS = ("stats", "figures", "local", "parquet", "hub", "logs", "label", "ray")
 """The extras that a command may ask for."""
 PORTS = {8000: "vLLM", 30000: "SGLang", 11434: "Ollama"}
-"""Where servers of this machine listen unless they are told otherwise."""
+"""Default port -> the server that listens on it."""
 _PATIENCE = 3.0
 """Seconds that a server has to answer."""
 _LEAST_ROOM = 1 << 30
@@ -37,12 +37,12 @@ _LEAST_ROOM = 1 << 30
 
 @dataclass
 class Report:
-    """What was seen, in sections for the screen and as data, and what is wrong, each with what to
-    do.
+    """What the doctor saw, as lines for the screen and as data, and the problems with their
+    remedies.
     """
 
     lines: list[tuple[str, str]] = field(default_factory=list)
-    """A heading, or an empty text below one, and a sentence."""
+    """A heading (empty if it is the same as above) and a sentence."""
     data: dict[str, Any] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 

@@ -60,7 +60,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What the card is to say beyond the items."""
+    """What the card says beyond the items."""
 
     title: str = ""
     licence: str = ""
@@ -213,7 +213,7 @@ def _place_of_pictures(images: str) -> ImageSource:
 
 @contextmanager
 def _whole_or_not_at_all(folder: Path) -> Iterator[Path]:
-    """A folder beside another, which becomes it at the end; after an error neither is there."""
+    """Yield a temporary folder that becomes `folder` at the end; after an error neither exists."""
     made = [parent for parent in folder.absolute().parents if not parent.exists()]
     try:
         folder.absolute().parent.mkdir(parents=True, exist_ok=True)
@@ -274,8 +274,8 @@ def _write(
 
 
 def _samples(task: Task, images: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    """Two questions about each of four drawn pictures, and the embedded respondents, which can
-    answer them.
+    """Make two questions about each of four drawn pictures. Return them with respondents that can
+    answer.
     """
     scenes = importlib.import_module("hqm.benchmarks.shapes.scene")
     asked = importlib.import_module("hqm.benchmarks.shapes.questions")
@@ -310,7 +310,7 @@ def _samples(task: Task, images: Path) -> tuple[list[dict[str, Any]], tuple[str,
 
 
 def _types(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The types that the items name and HQM knows; the others are for `hqm check` to say."""
+    """Return the types of the items that HQM knows; `hqm check` reports the others."""
     types = []
     for row in rows:
         try:

@@ -244,7 +244,7 @@ def from_audit(
     forms: int,
     seed: int,
 ) -> Shortened:
-    """Choose from the answers of an audit, and write what was chosen, where a folder is named."""
+    """Choose the items of a short form from an audit's answers, and write it to a folder."""
     whole = Audit.load(file)
     path = options.output.store or file.parent / "store.sqlite"
     if not path.is_file():
@@ -291,7 +291,7 @@ def from_audit(
 
 
 def _as_audited(options: groups.RunOptions, whole: Audit) -> groups.RunOptions:
-    """The options under which the answers are scored as in the audit."""
+    """Return the options with which the answers are scored as they were in the audit."""
     settings = whole.record.get("settings", {})
     reading = {
         key: settings[key]
@@ -354,7 +354,7 @@ def _check_same_items(
     whole: Audit,
     file: Path,
 ) -> None:
-    """Cut the benchmark to the items of the audit, and refuse another version of it."""
+    """Restrict the benchmark to the items of the audit. Refuse another version of the benchmark."""
     wanted = whole.record.get("benchmarks", {}).get(benchmark.name, {}).get("items", "")
     if wanted in ("", benchmark.original.digest):
         return
@@ -390,9 +390,7 @@ def _check_scores(
     who: Sequence[StoredRespondent],
     audited: BenchmarkAudit,
 ) -> None:
-    """Refuse a short form that scores the audit's own answers otherwise than the full benchmark
-    does.
-    """
+    """Refuse a short form that scores the audit's answers differently from the full benchmark."""
     cell = Cell.parse(audited.reference)
     if cell.judge != "rule":
         return

@@ -1,4 +1,4 @@
-"""One command's work: benchmarks, respondents and a store, from their names to the audits.
+"""A session: the benchmarks, respondents and store of one command.
 
 It stands in one module because its parts share what they have read: files are read, and judges
 made, once a command.
@@ -66,22 +66,22 @@ from hqm.types import ORIGINAL, REWORDINGS, Form, Judgement
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a run would take: the numbers that `hqm audit --dry-run` prints."""
+    """What a run would cost: the numbers that `hqm audit --dry-run` prints."""
 
     forecasts: Mapping[tuple[str, str], Forecast]
     """(respondent, benchmark) -> requests, seconds, tokens and cost."""
     images: Mapping[str, tuple[int, int]]
-    """Benchmark -> how many of its pictures are missing, of how many."""
+    """Benchmark -> (pictures that are missing, pictures in all)."""
     judging: Mapping[str, int]
-    """Judge -> questions about the answers stored so far."""
+    """Judge -> number of questions about the answers stored so far."""
     bounds: Sequence[Bound]
-    """The bounds of the options beside what is needed."""
+    """The bounds that the options set, each with what the run needs."""
     refused: int
-    """Questions that a server turned away for good, which are not asked again."""
+    """Number of questions that a server refused for good; they are not asked again."""
 
 
 class Session:
-    """Benchmarks by name, put to respondents by name, over one store.
+    """The benchmarks, respondents and store of one command, loaded from their names.
 
     Parameters
     ----------
@@ -157,9 +157,9 @@ class Session:
         self._costs: dict[str, dict[str, Any]] = {}
         self.logs = LogSettings(partial=options.who.partial)
         self.notes: list[str] = []
-        """What the user should know about the files that were read, in whole sentences."""
+        """Sentences for the user about the files that were read."""
         self.taken: dict[str, Taken] = {}
-        """Benchmark -> what the logs of other tools gave."""
+        """Benchmark -> the answers taken from logs of other tools."""
         self.judged: dict[str, TakenJudgements] = {}
         """Benchmark -> what the files of judgements gave."""
         self._brought: dict[str, list[BroughtJudge]] = {}
@@ -179,9 +179,7 @@ class Session:
     # --- who ---
 
     def respondents(self, benchmark: Benchmark) -> list[Respondent]:
-        """Those who answer a benchmark: the ones named, the recorded ones, else the embedded
-        ones.
-        """
+        """Return the respondents of a benchmark: those named, else the embedded ones."""
         if benchmark.name not in self._respondents:
             names = list(self.options.who.respondents)
             recorded = [
@@ -212,7 +210,7 @@ class Session:
         return self._made[name]
 
     def _check_price(self, respondent: Respondent) -> None:
-        """Refuse a bound on money where the price of a respondent is not known."""
+        """Refuse `--max-cost` if the price of a respondent is not known."""
         kind = kind_of(respondent.name.partition("/")[0])
         priced = self.budget.prices or prices_of(respondent)
         if (
@@ -260,8 +258,7 @@ class Session:
     # --- who judges ---
 
     def judges(self, benchmark: Benchmark) -> list[Judge]:
-        """Who judges the answers to a benchmark: the panels that are asked, then the judges whose
-        judgements came in files.
+        """Return the judges of a benchmark: the panels to ask, then the judges read from files.
 
         Raises
         ------
@@ -289,7 +286,7 @@ class Session:
         return [*panels, *([brought[name] for name in named] if named else brought.values())]
 
     def _people_stand_in(self, benchmark: Benchmark) -> bool:
-        """Whether people's labels can be the scores of a benchmark that nobody judged."""
+        """Return whether people's labels can be the scores of a benchmark that no model judged."""
         probe = Judgement(HUMAN, benchmark.original.items[0].id, "", 1.0)
         if benchmark.verdict_of_people(benchmark.original.items[0], probe) is None:
             return False
@@ -299,7 +296,7 @@ class Session:
         return self.options.judging.criterion is not None or stored_labels
 
     def panels(self, benchmark: Benchmark) -> list[Judging]:
-        """The panels of models that are asked; none for a benchmark that a rule scores."""
+        """Return the panels of models to ask; none for a benchmark that a rule scores."""
         options = self.options.judging
         brought = {judge.label for judge in self.brought(benchmark)}
         asked = [name for name in options.judges if name not in brought]
@@ -341,8 +338,8 @@ class Session:
                 benchmark.read_criterion(judging.criterion, benchmark.original, names or None)
 
     def brought(self, benchmark: Benchmark) -> list[BroughtJudge]:
-        """The judges whose judgements came in files: those that the options name, beside those that
-        the store holds.
+        """Return the judges whose judgements came in files: those named now, and those in the
+        store.
         """
         if benchmark.name not in self._brought:
             sets = stored(self.store, benchmark)
@@ -355,9 +352,7 @@ class Session:
     def _take_judgements(
         self, benchmark: Benchmark, names: Sequence[str] | None = None
     ) -> TakenJudgements:
-        """The judgements in the files; with `names`, before there are answers to hold them
-        against.
-        """
+        """Read the files of judgements. Give `names` while there are no stored answers to match."""
         whole, there = (
             self._whole[benchmark.name],
             [] if names is not None else self.stored_respondents(benchmark),
@@ -378,8 +373,8 @@ class Session:
         return self._live(name)
 
     def judge(self, progress: Progress | None = None, stop: Stop = never) -> Judged:
-        """Put every stored answer to the judges, and the reference administration again as often as
-        the options say.
+        """Ask the judges about every stored answer, and about the reference as often as `rejudge`
+        says.
         """
         outcomes: list[Judged] = []
         at_work: Judging | None = None
@@ -405,7 +400,7 @@ class Session:
     def _judgings(
         self, progress: Progress | None, stop: Stop
     ) -> Iterator[tuple[Judging, Callable[[], Judged]]]:
-        """Each panel with what it is to be put, in order; it stays open after it."""
+        """Yield each panel with a function that asks it and leaves it open."""
         for benchmark in self.benchmarks:
             judges = self.panels(benchmark)
             if not judges:
@@ -435,7 +430,7 @@ class Session:
     def _labelled_units(
         self, benchmark: Benchmark, respondents: Sequence[StoredRespondent]
     ) -> list[Unit]:
-        """The units that people labelled, for `--set levels=stage`: each stage is asked about them."""
+        """Return the units that people labelled, about which `levels=stage` asks each stage."""
         if STAGE not in self.options.judging.levels or not benchmark.stages:
             return []
         path, form = self.options.judging.criterion, benchmark.original
@@ -449,7 +444,7 @@ class Session:
         return units_asked(labelled_units(benchmark, form, labels), answers)
 
     def pending_judgements(self) -> dict[str, int]:
-        """Judge -> how many questions about the answers stored so far it has not replied to."""
+        """Return judge -> number of questions about stored answers that still lack a reply."""
         pending: dict[str, int] = {}
         for benchmark in self.benchmarks if self.options.judging.judges else ():
             for judging in self.panels(benchmark):
@@ -479,7 +474,7 @@ class Session:
         return bool(who.recorded) and not live
 
     def forms(self, benchmark: Benchmark) -> list[Form]:
-        """The forms that the options ask for, in their order."""
+        """Return the forms that the options name, in their order."""
         wanted = list(dict.fromkeys([*self.options.what.forms, *self.options.what.form_files]))
         if benchmark.brought:
             put = {recording.form for recording in benchmark.brought}
@@ -508,8 +503,8 @@ class Session:
         return [every[name] for name in wanted]
 
     def administrations(self, benchmark: Benchmark, respondent: Respondent) -> list[Administration]:
-        """The original form in every run, the other forms once; of a recorded respondent, what was
-        recorded.
+        """Return what a respondent is asked: the original form in every run, the other forms once.
+        A recorded respondent has what was recorded.
         """
         forms = self.forms(benchmark)
         if isinstance(respondent, RecordedRespondent):
@@ -548,7 +543,7 @@ class Session:
         ]
 
     def plan(self) -> Plan:
-        """Add up what asking would take, and ask nothing."""
+        """Add up what a run would cost, and ask nothing."""
         by_respondent: dict[tuple[str, str], list[Job]] = {}
         jobs = self.jobs()
         for job in jobs:
@@ -568,7 +563,7 @@ class Session:
         )
 
     def check_respondents(self, benchmark: Benchmark) -> None:
-        """Get a benchmark ready to be asked, where there is anybody to answer it."""
+        """Prepare a benchmark's pictures, and refuse it if there is no respondent."""
         benchmark.prepare_images(benchmark.original)
         if not self.respondents(benchmark):
             raise UsageError(
@@ -577,9 +572,7 @@ class Session:
             )
 
     def assignments(self, benchmark: Benchmark) -> list[Assignment]:
-        """The respondents of this command, each put before a benchmark with the sampling that the
-        options name.
-        """
+        """Return the respondents of this command, each with the benchmark and its sampling."""
         sampling = self.options.asking.sampling
         return [
             assign(respondent, benchmark, sampling) for respondent in self.respondents(benchmark)
@@ -597,9 +590,7 @@ class Session:
         )
 
     def get_ready(self) -> None:
-        """Let worker processes import what they need while it is planned what to ask, where
-        somebody was never asked anything.
-        """
+        """Let workers import their libraries during the planning, if a respondent is new."""
         compute = self.options.compute
         if compute.engine == "local":
             each = [
@@ -614,16 +605,14 @@ class Session:
             )
 
     def fetch_images(self) -> None:
-        """Get the pictures that lie on the web, where a respondent is going to see them; a plan
-        fetches nothing.
-        """
+        """Download the pictures that are on the web, if a live respondent will see them."""
         for benchmark in self.benchmarks:
             if not self.options.asking.blind and any(r.live for r in self.respondents(benchmark)):
                 names = [item.image for item in benchmark.original.items if item.image]
                 benchmark.pictures.fetch(names, private=self.options.what.allow_private_images)
 
     def missing_images(self) -> dict[str, tuple[int, int]]:
-        """Benchmark -> how many of its pictures are missing, of how many."""
+        """Benchmark -> (pictures that are missing, pictures in all)."""
         missing = {}
         for benchmark in self.benchmarks:
             names = {item.image for item in benchmark.original.items if item.image}
@@ -634,8 +623,8 @@ class Session:
         return missing
 
     def stored_respondents(self, benchmark: Benchmark) -> list[StoredRespondent]:
-        """The respondents of this command as the store knows them; where none is named, all that
-        the store has.
+        """Return the respondents of this command as the store knows them; all of them if none is
+        named.
         """
         who = self.options.who
         if self.offline and not who.respondents and not who.recorded:
@@ -656,7 +645,7 @@ class Session:
         pictures: bool = True,
         recorded: bool = False,
     ) -> Evidence:
-        """What an audit of a benchmark looks at, from what the store and the files hold now."""
+        """Gather what an audit of a benchmark looks at, from the store and the files."""
         options = self.options
         evidence = gather(
             benchmark,
@@ -684,7 +673,7 @@ class Session:
         return evidence
 
     def by_corrected_key(self, benchmark: Benchmark) -> Evidence | None:
-        """The same answers by the corrected key that the options name; None without one."""
+        """Gather the same answers scored by the corrected key; return None without such a key."""
         if benchmark.name not in self.keys:
             return None
         corrected = copy.copy(benchmark)
@@ -696,9 +685,7 @@ class Session:
         )
 
     def joined(self, audits: Sequence[BenchmarkAudit], command: str) -> Audit:
-        """The audits of all benchmarks as one value, with a warning where their lengths differ, and
-        with the record.
-        """
+        """Join the audits of all benchmarks, add the record, and flag unequal lengths."""
         confounded = length_confound({audit.benchmark: audit.items for audit in audits})
         return Audit(
             tuple(
@@ -715,7 +702,7 @@ class Session:
 
 
 def _how_labels_are_used(options: JudgingOptions) -> dict[str, Any]:
-    """How `gather` is to pool people's labels, and over what it correlates with them.
+    """Return the arguments of `gather` that say how people's labels are pooled and correlated.
 
     Raises
     ------
@@ -735,15 +722,15 @@ def _how_labels_are_used(options: JudgingOptions) -> dict[str, Any]:
 
 
 def _only(recording: Recording, form: Form) -> Recording:
-    """The answers to the items that a form has, of a file that answers more."""
+    """Restrict a recording to the items of a form."""
     return replace(
         recording, answers={key: a for key, a in recording.answers.items() if key in form.by_id}
     )
 
 
 def run_until(session: Session, stop: Stop = never, *, quiet: bool = True) -> list[StoppedRun]:
-    """Ask the benchmarks of a session one after another; those that a signal or a bound keeps from
-    being begun are left out.
+    """Ask the benchmarks of a session one after another, each until the rule of `--until` is met. A
+    signal or a bound ends the list early.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Settings: what seldom changes from run to run, read from files and from `--set`."""
+"""Settings: values that seldom change between runs, read from files and from `--set`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def user_file() -> Path:
 
 
 def files_in_force(machine: Path | None = None) -> list[Path]:
-    """The settings files that a command reads, the one that decides last at the end.
+    """Return the settings files that a command reads; later files override earlier ones.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def read_settings(path: Path, *, of_a_folder: bool = False) -> Mapping[str, Any]
 
 
 def _checked(name: str, value: Any, known: Collection[str], place: str) -> Any:
-    """The value of a setting as its type has it: `--set` gives texts, a file gives TOML."""
+    """Return a setting's value in its own type, from the text of `--set` or a TOML value."""
     from pydantic import TypeAdapter, ValidationError
 
     if name not in known:

@@ -29,14 +29,14 @@ AUDIT = "audit.json"
 
 
 def store_path(names: Sequence[str], store: Path | None, out: Path | None = None) -> Path:
-    """Where a command's store is, unless it was named."""
+    """Return the path of a command's store: the named one, else that in the output folder."""
     if store is not None:
         return store
     return (out or Path("out") / stem(names)) / "store.sqlite"
 
 
 def stem(names: Sequence[str]) -> str:
-    """The name of a command's folder: its benchmarks, joined."""
+    """Return the name of a command's output folder: its benchmarks, joined."""
     paths = [Path(name) for name in names]
     return "-".join(
         (path.absolute().parent if path.name == "card.toml" else path).stem for path in paths
@@ -54,14 +54,14 @@ def writable(path: Path, no_wait: bool = False) -> Iterator[Store]:
 
 
 def readable(path: Path) -> Store:
-    """A store to look into; an empty one in memory where there is none yet."""
+    """Open a store for reading; an empty one in memory if the file does not exist."""
     from hqm.store.database import Store
 
     return Store(path, readonly=True) if path.exists() else Store(":memory:")
 
 
 def existing(path: Path, names: Sequence[str]) -> Path:
-    """The store of a path, for a command that asks nobody.
+    """Return the path of a store that must exist, for a command that asks nobody.
 
     Raises
     ------
@@ -81,8 +81,7 @@ def existing(path: Path, names: Sequence[str]) -> Path:
 def labelled(
     path: Path, criterion: Path | None, no_wait: bool = False, judgements: Sequence[str] = ()
 ) -> AbstractContextManager[Store]:
-    """An existing store to read, and to import people's labels and judgements into, where there are
-    files of them.
+    """Open an existing store; for writing if labels or judgements are to be imported into it.
 
     Where the store cannot be written, they are held in memory, and a sentence says so.
     """
@@ -105,8 +104,7 @@ def labelled(
 
 
 def find_audit(path: Path) -> Path:
-    """The audit.json that a path means: that file, or the one in that folder, or in the folder
-    `out` below it.
+    """Return the audit.json that a path means: the file, or the one in that folder or its `out`.
 
     Raises
     ------
@@ -181,19 +179,23 @@ def session_of(
     return Session(names, store, options, offline=offline)
 
 
-def render(audit: Audit, policy: Policy | None = None) -> str:
-    """The report is made by the package `hqm.reports`, which the rest does not depend on."""
-    return str(importlib.import_module("hqm.reports.html").render(audit, policy))
+def report_files(audit: Audit, page: Path, policy: Policy | None = None) -> dict[Path, str | bytes]:
+    """Return the report of an audit and the evidence that lies beside it, by their paths.
+
+    They are made by the package `hqm.reports`, which the rest does not depend on.
+    """
+    own = "evidence.html" if page.stem == "report" else f"{page.stem}-evidence.html"
+    made = importlib.import_module("hqm.reports.report_page").render(audit, policy, own)
+    return {page: str(made.report), page.with_name(own): str(made.evidence)}
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file beside and move it, so that a failure leaves the old one."""
+    """Write a file whole or not at all."""
     write_together({path: text})
 
 
 def write_together(contents: Mapping[Path, str | bytes]) -> None:
-    """Write files that belong together: where one cannot be written, as on a full disk, all the old
-    ones stay.
+    """Write files that belong together, all or none: after a failure, the old ones are unchanged.
 
     Each is written beside its place, to the disk; only then are they moved, which takes no further
     room.
@@ -235,5 +237,5 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
 
 
 def command() -> str:
-    """The command as it was given, for the record; the program by its name."""
+    """Return the command line of this process, for the record."""
     return shlex.join(["hqm", *sys.argv[1:]])

@@ -1,4 +1,4 @@
-"""What the commands print: tables for people, JSON for machines.
+"""What the commands print: tables, or JSON with `--json`.
 
 Rounding happens in `hqm.reports.tables`.
 """
@@ -50,7 +50,7 @@ _WITHOUT = (
 
 
 def probability_counts(session: Session) -> None:
-    """How many of each respondent's answers carry a probability, after `hqm audit --no-report --expected`."""
+    """Print how many of each respondent's answers carry a probability."""
     for benchmark in session.benchmarks:
         for respondent in session.stored_respondents(benchmark):
             chances = session.answers.probabilities(benchmark, benchmark.original, respondent, 0)
@@ -63,7 +63,7 @@ def probability_counts(session: Session) -> None:
 
 
 def expectations(result: Audit) -> None:
-    """What the numbers rest on, or why there is none, after `hqm audit --expected`."""
+    """Print what the expected numbers rest on, or why there is none (`hqm audit --expected`)."""
     from hqm.indicators.flags import FLAGS
 
     for audited in result.audits:
@@ -212,7 +212,7 @@ def logs_taken(benchmarks: Sequence[LogBenchmark | str]) -> None:
 
 
 def recorded_scores(compared: Mapping[str, Any]) -> None:
-    """Where a tool's scores and HQM's differ: in total, by reason, and the first rows."""
+    """Print where a tool's scores and HQM's differ: in total, by reason, and the first rows."""
     tables = importlib.import_module("hqm.reports.tables")
     means = [tables.number(compared[name], 4) for name in ("tool_mean", "hqm_mean")]
     print(
@@ -235,9 +235,7 @@ def recorded_scores(compared: Mapping[str, Any]) -> None:
 
 
 def resolutions(audited: BenchmarkAudit) -> None:
-    """Each respondent's score at every resolution; nothing where pictures were shown in one
-    alone.
-    """
+    """Print each respondent's score at every resolution, if there are several."""
     for each in importlib.import_module("hqm.reports.side_tables").resolution_tables(audited):
         print(each.caption)
         table = terminal_table("", *each.columns, right=each.right)
@@ -247,9 +245,7 @@ def resolutions(audited: BenchmarkAudit) -> None:
 
 
 def _beside(small: str) -> str:
-    """What stands under a number in a report, beside it: an interval as it is, anything else in
-    brackets.
-    """
+    """Put the small text under a number beside it: an interval, or else in brackets."""
     return small if small.startswith("[") or not small else f"({small})"
 
 
@@ -257,9 +253,7 @@ def _beside(small: str) -> str:
 
 
 def full_scale(audited: BenchmarkAudit) -> None:
-    """The scores on the full benchmark's scale, and what was lost; nothing of a benchmark that is
-    no short form.
-    """
+    """Print a short form's scores on the full benchmark's scale, and what was lost."""
     short_form = importlib.import_module("hqm.reports.side_tables")
     if (scores := short_form.full_scores(audited)) is not None:
         table = terminal_table("", *scores.columns, right=scores.right)
@@ -271,11 +265,11 @@ def full_scale(audited: BenchmarkAudit) -> None:
 
 
 _MOST = 20
-"""Pairs that are listed; of more, only those that are not separated."""
+"""Pairs that are listed at most; of a longer list, only those that are not separated."""
 
 
 def stopped_run(run: StoppedRun) -> None:
-    """A table of the respondents, the pairs, and what was saved."""
+    """Print the respondents that stopped, the pairs, and how many answers were saved."""
     tables = importlib.import_module("hqm.reports.tables")
     asked, of = run.items
     if run.note:
@@ -345,7 +339,7 @@ def findings(checked: Sequence[Checked], selection: Selection, as_json: bool) ->
 
 
 def wordings(checked: Sequence[Finding]) -> None:
-    """What the linter finds in the wordings of a form, at the end of `hqm forms`."""
+    """Print the linter's findings about the wordings of a form (`hqm forms`)."""
     _print_findings([finding.to_dict() for finding in checked])
 
 
@@ -361,9 +355,7 @@ def _print_findings(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _leaks(strata: Sequence[Stratum]) -> None:
-    """How far the words, and the strongest cue, get without the pictures in all items and in each
-    part.
-    """
+    """Print how many answers the words, or the strongest cue, get right without the pictures."""
     from hqm.lint.answer_leaks import WORDS
 
     for stratum in strata:
@@ -556,7 +548,7 @@ def plan(made: Plan, as_json: bool) -> None:
 
 
 def refused(count: int) -> None:
-    """How many questions a server turned away for good, if any."""
+    """Print how many questions a server refused for good, if any."""
     if count:
         print(
             f"hqm: {count} questions were turned away by the server for good and are not asked"
@@ -596,7 +588,7 @@ def _price(name: str) -> str:
 
 
 def missing_images(missing: Mapping[str, tuple[int, int]]) -> None:
-    """Say how many pictures are there, where some are not; printed before anything is asked."""
+    """Print how many pictures are missing, before anything is asked."""
     for name, (gone, all_) in missing.items():
         if gone:
             print(
@@ -606,7 +598,7 @@ def missing_images(missing: Mapping[str, tuple[int, int]]) -> None:
 
 
 def spent(totals: Sequence[Spent]) -> None:
-    """What respondents that count tokens have used so far, after `hqm audit --no-report` and `hqm audit`."""
+    """Print the tokens and the money that respondents have used so far."""
     for total in totals:
         cached = (
             f" ({total.tokens_cached:,} of them from the server's cache)"

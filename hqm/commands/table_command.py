@@ -137,8 +137,7 @@ def table(
 def by_column(
     texts: Sequence[str], name: str, read: Callable[[str, str], T]
 ) -> T | dict[str, T] | None:
-    """What an option says of the columns of a table: one value for all, a value for each that is
-    named, or a file of them.
+    """Read an option about columns: one value for all, COLUMN=VALUE for some, or a file.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Tables and JSON as a terminal, a file or a pipe gets them."""
+"""Tables, JSON and progress for a terminal, a file or a pipe."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 _PLAIN = ("", "dumb", "unknown")
-"""Values of TERM for a terminal that knows no control characters."""
+"""Values of TERM that mean a terminal without control characters."""
 _LONG = 40
-"""Characters from which on a word of a table may be broken."""
+"""A word of a table may be broken if it is longer than this."""
 _WIDE = 120
-"""The least width of what goes into a file or a pipe, which has no edge."""
+"""The least width of the output into a file or a pipe."""
 
 
 def width(stream: TextIO | None = None) -> int:
-    """The columns of the terminal behind a stream; of a file or a pipe, at least 120."""
+    """Return the width of the terminal behind a stream; at least 120 for a file or a pipe."""
     stream = stream or sys.stdout
     columns = os.environ.get("COLUMNS", "")
     if not stream.isatty():
@@ -44,14 +44,12 @@ def width(stream: TextIO | None = None) -> int:
 
 
 def can_redraw(stream: TextIO) -> bool:
-    """Whether a stream is a terminal that can move its cursor, so that a bar can grow in its
-    place.
-    """
+    """Return whether a stream is a terminal that can redraw a progress bar."""
     return stream.isatty() and os.environ.get("TERM", "").lower() not in _PLAIN
 
 
 def terminal_table(title: str, *columns: str, right: Sequence[int] = ()) -> Table:
-    """A table with these columns; `right` names those whose values are aligned to the right."""
+    """Make an empty table; the columns numbered in `right` are aligned to the right."""
     from rich import box
     from rich.table import Table
 
@@ -62,8 +60,8 @@ def terminal_table(title: str, *columns: str, right: Sequence[int] = ()) -> Tabl
 
 
 def print_all(*things: Any) -> None:
-    """Print tables and texts in the width of the terminal; a table that does not fit, row by
-    row.
+    """Print tables and texts in the width of the terminal; print a table that is too wide as a
+    list.
     """
     from rich.console import Console
     from rich.table import Table
@@ -85,7 +83,7 @@ def print_all(*things: Any) -> None:
 
 
 def _fits(table: Table, room: int) -> bool:
-    """Whether the table has room for the longest word of every column, so that none is broken."""
+    """Return whether every column has room for its longest word."""
     from rich.cells import cell_len
 
     longest = [
@@ -105,7 +103,7 @@ def _fits(table: Table, room: int) -> bool:
 
 
 def _as_lists(table: Table, room: int) -> Iterator[str]:
-    """Each row under its first cell, a line or more for every other cell that says something."""
+    """Yield a table as a list: each row under its first cell, a line for each other cell."""
     if table.title:
         yield from ("", *textwrap.wrap(str(table.title), room))
     headings = [str(column.header) for column in table.columns]
@@ -134,14 +132,14 @@ def print_json(value: Any) -> None:
 # whole lines without control characters; other terminals get bars with rate and time left.
 
 FIRST, THEN = 5.0, (15.0, 30.0, 60.0)
-"""Seconds after which a wait is told of, and told of again; from then on every minute."""
+"""Seconds until the first line about a wait and the next three; then one every minute."""
 _LINE = 30.0
 """Seconds between two lines of progress where there are no bars."""
 
 
 @contextmanager
 def bars(jobs: Sequence[Job], quiet: bool = False) -> Iterator[Progress]:
-    """Show progress while the block runs; the callback is told how many more answers a job has."""
+    """Show progress while the block runs. Call the yielded function with a job and new answers."""
     todo = [job for job in jobs if job.todo]
     if quiet or not todo:
         yield lambda _job, _count: None
@@ -170,7 +168,7 @@ def bars(jobs: Sequence[Job], quiet: bool = False) -> Iterator[Progress]:
 
 
 Counted = Callable[[str, int, int], None]
-"""Is told a name, how much of it is done, and of how much; 0 where that is not known."""
+"""A callback with a name, what is done, and the total (0 if it is unknown)."""
 
 
 def judging(quiet: bool = False) -> AbstractContextManager[Counted]:
@@ -187,7 +185,7 @@ def downloading(quiet: bool = False) -> AbstractContextManager[Counted]:
 def _counting(
     bar: str, line: str, columns: Callable[[int], Sequence[Any]], quiet: bool
 ) -> Iterator[Counted]:
-    """A bar, or a line now and then, for each name."""
+    """Show a bar for each name, or a line now and then where there are no bars."""
     if quiet:
         yield lambda _name, _done, _total: None
         return
@@ -216,9 +214,7 @@ def _counting(
 
 @contextmanager
 def telling_of_waits(quiet: bool = False) -> Iterator[None]:
-    """Say what takes long while the block runs (a model that is loaded, an estimation), with the
-    seconds since it began.
-    """
+    """While the block runs, print what takes long and since when."""
     from hqm.respondents.base import listening
 
     if quiet:
@@ -268,7 +264,7 @@ def _times() -> Iterator[float]:
 
 
 def _duration(seconds: float) -> str:
-    """Seconds as people say them.
+    """Write a duration in hours, minutes or seconds.
 
     >>> _duration(7.4), _duration(75), _duration(7500)
     ('7 s', '1 min 15 s', '2 h 5 min')

@@ -1,6 +1,4 @@
-"""A table of scores as it was printed: who, which columns, what each column is, and the numbers
-with their digits.
-"""
+"""A table of scores as printed: its rows, its columns, and the numbers with their digits."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ from hqm.signature import digest_file
 Array = npt.NDArray[np.float64]
 Direction = Literal["higher", "lower"]
 SUMMARY = re.compile(r"^(overall|average|avg\.?|mean|total|sum|all)$", re.IGNORECASE)
-"""What a column, or a row, is called that is the mean or the sum of the others."""
+"""Names of columns and rows that are the mean or the sum of the others."""
 _RESPONDENT = re.compile(
     r"^(models?|respondents?|methods?|systems?|l?v?lms?|mllms?|names?|checkpoints?)$", re.IGNORECASE
 )
@@ -66,9 +64,7 @@ class Column:
 
     @property
     def lower_is_better(self) -> bool:
-        """Whether it is turned round before it is added to others; a column of unknown direction is
-        not.
-        """
+        """Whether lower scores are better; unknown directions count as higher."""
         return self.better == "lower"
 
 
@@ -118,7 +114,7 @@ class Published:
         return tuple(column.name for column in self.about)
 
     def place(self, name: str) -> int:
-        """Where a column stands.
+        """Return the position of a column.
 
         Raises
         ------
@@ -136,9 +132,7 @@ class Published:
         return scores
 
     def turned(self, name: str) -> Array:
-        """One column's scores, higher better: a column whose lower scores are better is turned
-        round.
-        """
+        """Return a column's scores, reversed if lower ones are better."""
         about, scores = self.about[self.place(name)], self.column(name)
         if not about.lower_is_better:
             return scores
@@ -146,7 +140,7 @@ class Published:
 
     @property
     def overall(self) -> str | None:
-        """The column that is the mean or the sum of the others, by its name."""
+        """Return the column that is named as the mean or the sum of the others."""
         return next((c for c in self.columns if SUMMARY.match(c.strip())), None)
 
     @property
@@ -157,9 +151,7 @@ class Published:
 
     @property
     def repeated(self) -> int | None:
-        """Which label names the respondents, where each stands in several rows (one for every data
-        set, say).
-        """
+        """Return which label names the respondents, if each has several rows."""
         if len(self.label_names) < 2:
             return None
         known = [j for j, name in enumerate(self.label_names) if _RESPONDENT.match(name.strip())]
@@ -273,9 +265,7 @@ def read_table(path: Path, *, names: bool = True) -> Published:
 
 
 def _header_rows(rows: Rows) -> int:
-    """How many rows are the header: further ones stand below groups of columns, and hold no
-    number.
-    """
+    """Return the number of header rows. Rows below the first one hold no number."""
     depth = 1
     for _, row in rows[1:3]:
         above = [cell.strip() for cell in rows[depth - 1][1][1:]]
@@ -289,7 +279,7 @@ def _header_rows(rows: Rows) -> int:
 
 
 def _joined(rows: Sequence[Sequence[str]]) -> list[str]:
-    """One heading for each column: a group's name before the column's own, `existence F1`."""
+    """Join the header rows into one heading for each column, such as `existence F1`."""
     if len(rows) == 1:
         return list(rows[0])
     width = max(map(len, rows))
@@ -340,9 +330,7 @@ def _check_names(names: Sequence[str], place: str, *, unnamed: bool) -> None:
 
 
 def _without_index(head: list[str], body: Rows, *, names: bool) -> tuple[list[str], Rows]:
-    """The table without the numbers before every row, pandas' own or ranks, where names or scores
-    stand behind them.
-    """
+    """Drop a first column of row numbers or ranks."""
     first = head[0].strip().lower()
     if len(head) < 2 or first not in ("", "unnamed: 0", "rank", "#", "no", "no.", "index"):
         return head, body
@@ -358,9 +346,7 @@ def _without_index(head: list[str], body: Rows, *, names: bool) -> tuple[list[st
 
 
 def _label_columns(head: Sequence[str], body: Rows) -> int:
-    """How many leading columns name the row: the first, and those behind it that hold words
-    alone.
-    """
+    """Return how many leading columns name the row: the first, and later ones without numbers."""
     wide = 1
     while wide < len(head) - 1:
         cells = [bare(row[wide]) for _, row in body]
@@ -376,7 +362,7 @@ def _label_columns(head: Sequence[str], body: Rows) -> int:
 
 
 def _filled(labels: list[list[str]], lines: Sequence[int], place: str) -> list[list[str]]:
-    """The labels, with those that are printed once for several rows written in each."""
+    """Repeat labels that are printed once for several rows."""
     above: list[str] = []
     for line, row in zip(lines, labels, strict=True):
         blank = not any(row)
@@ -394,9 +380,7 @@ def _filled(labels: list[list[str]], lines: Sequence[int], place: str) -> list[l
 
 
 def _expanded(head: list[str], body: Rows, place: str) -> tuple[list[str], Rows, str]:
-    """A table of answer patterns with their counts, as one row for each respondent; others as they
-    are.
-    """
+    """Expand a table of answer patterns with counts to one row for each respondent."""
     first = [row[0].strip() for _, row in body]
     digits = {len(text) for text in first}
     patterns = (

@@ -1,6 +1,4 @@
-"""Audit a published table of scores, when nothing behind the numbers is at hand: what can be known
-is, the rest says why.
-"""
+"""Audit a published table of scores when no answers are at hand."""
 
 from __future__ import annotations
 
@@ -48,7 +46,7 @@ class TableAudit:
 
     @property
     def violations(self) -> tuple[Mapping[str, Any], ...]:
-        """The same as rows: kind, row, column, printed, reason, off, unless."""
+        """The contradictions as rows: kind, row, column, printed, reason, off, unless."""
         return tuple(each.to_dict() for each in self.contradictions)
 
     def to_dict(self) -> dict[str, Any]:
@@ -162,7 +160,7 @@ def described(
     items: int | Mapping[str, int] | None,
     direction: Direction | Mapping[str, Direction] | None,
 ) -> Published:
-    """The table with what its reader knows of its columns."""
+    """Return the table with the number of items and the direction of each column filled in."""
     for by_column in (items, direction):
         if isinstance(by_column, Mapping):
             for name in by_column:
@@ -183,7 +181,7 @@ def described(
 
 
 def _common(about: Sequence[Column]) -> int | None:
-    """The one number of items behind every column, where there is one."""
+    """Return the number of items if it is the same for every column."""
     sizes = {column.items for column in about if not is_summary(column)}
     return sizes.pop() if len(sizes) == 1 else None
 

@@ -1,4 +1,4 @@
-"""The cells of a published table: marks and units taken off, and numbers as people print scores."""
+"""Read the cells of a published table: strip marks and units, and parse the numbers."""
 
 from __future__ import annotations
 
@@ -52,8 +52,7 @@ class PrintedCell:
 
 
 def bare(cell: str) -> str:
-    """A cell without what marks it: bold, italics, code, footnote signs, protected spaces at its
-    ends.
+    """Strip marks from a cell: bold, italics, code, footnote signs, non-breaking spaces.
 
     >>> [bare(cell) for cell in ("**0.75**", "__a__", " `b` ", "85.3†", "<b>1</b>", "<u>2</u>")]
     ['0.75', 'a', 'b', '85.3', '1', '2']
@@ -114,7 +113,7 @@ def decimal_comma(cells: Iterable[tuple[str, str]]) -> bool:
 
 
 def cell_of(cell: str, place: str, comma: bool = False) -> PrintedCell:
-    """What a cell prints.
+    """Parse a cell.
 
     Parameters
     ----------
@@ -163,7 +162,7 @@ def _remedy(text: str) -> str:
 
 
 def is_score(cell: str) -> bool:
-    """Whether a cell reads as a number, with a comma or without, or prints no score."""
+    """Return whether a cell is a number, with or without commas, or empty."""
     try:
         return math.isfinite(
             cell_of(cell, "", comma="," in cell and not _GROUPED.fullmatch(bare(cell))).value
@@ -315,7 +314,7 @@ def _latex(text: str, place: str) -> Rows:
 
 
 def _without_arguments(body: str) -> str:
-    """What follows the width and the columns of a tabular."""
+    """Return the text behind the width and the columns of a tabular."""
     body = body.lstrip()
     while body.startswith(("{", "[")):
         close = {"{": "}", "[": "]"}[body[0]]
@@ -330,7 +329,7 @@ def _without_arguments(body: str) -> str:
 
 
 def _spanned(cell: str) -> list[str]:
-    """A cell that spans columns, as so many cells: its text stands in each."""
+    """Repeat a cell that spans several columns in each of them."""
     wide = re.match(r"\s*\\multicolumn\{(\d+)\}", cell)
     text = plain(cell)
     return [text] * (min(int(wide[1]), 200) if wide else 1)

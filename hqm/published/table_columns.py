@@ -1,6 +1,4 @@
-"""Which columns of a published table are metrics of the same answers: precision, recall, F1,
-accuracy, yes ratio.
-"""
+"""Recognise columns that are metrics of the same answers, such as precision and F1."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ _METRICS = {
 
 
 def metric_of(name: str) -> tuple[str, str]:
-    """Which metric of a confusion table a column is, and of which group of questions; ("", "") for
+    """Return a column's metric of a confusion table and its group of questions; ("", "") for
     others.
 
     >>> metric_of("Existence F1"), metric_of("Yes (%)"), metric_of("object/P"), metric_of("Recall@5")
@@ -41,9 +39,7 @@ def metric_of(name: str) -> tuple[str, str]:
 
 
 def groups_of(columns: Iterable[Column]) -> dict[str, dict[str, int]]:
-    """Group of questions -> metric -> its column; groups with two columns of one metric are left
-    out.
-    """
+    """Return group of questions -> metric -> column. Skip groups with two columns of one metric."""
     groups: dict[str, dict[str, int]] = {}
     doubtful = set()
     for j, column in enumerate(columns):
@@ -56,9 +52,7 @@ def groups_of(columns: Iterable[Column]) -> dict[str, dict[str, int]]:
 
 
 def confusion_groups(table: Published) -> dict[str, dict[str, int]]:
-    """Groups of columns that are metrics of the same answers, two at least: group -> metric ->
-    place of its column.
-    """
+    """Return group -> metric -> position of its column, for groups with two metrics or more."""
     return {group: places for group, places in groups_of(table.about).items() if len(places) > 1}
 
 
@@ -107,9 +101,7 @@ class Subscales:
 
 
 def pivoted(table: Published) -> Published:
-    """A table in which every respondent stands in several rows, as one row for each; others as they
-    are.
-    """
+    """Reshape a table with several rows for each respondent to one row for each."""
     repeated = table.repeated
     if repeated is None:
         return table

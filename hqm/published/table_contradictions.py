@@ -1,5 +1,5 @@
-"""Precision, recall, F1, accuracy and yes ratio of a published table against one another, within
-their rounding.
+"""Check a table's precision, recall, F1, accuracy and yes ratio against each other, within
+rounding.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ KINDS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A printed number that others of the table contradict.
+    """A printed number that other numbers of the table contradict.
 
     Parameters
     ----------
@@ -76,9 +76,7 @@ class Contradiction:
 
 @dataclass
 class Tally:
-    """Counts, while a table is checked, what each check could have refuted, and notes what was
-    supposed.
-    """
+    """Counts how many numbers each check could have refuted, and keeps the assumptions."""
 
     checks: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -91,7 +89,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a table was checked for, and what came of it.
+    """The checks of a table, and the contradictions.
 
     Parameters
     ----------
@@ -110,7 +108,7 @@ class Checked:
 
     @property
     def refuted(self) -> tuple[Contradiction, ...]:
-        """The contradictions that no ordinary way of counting explains."""
+        """The contradictions that no common way of counting explains."""
         return tuple(each for each in self.contradictions if not each.unless)
 
     def sentence(self) -> str:
@@ -150,7 +148,7 @@ _NAMES = {"accuracy": "accuracy", "precision": "P", "recall": "R", "f1": "F1", "
 def identities_of(
     table: Published, base_rate: float | None, tally: Tally
 ) -> Iterator[Contradiction]:
-    """What the metrics of each group of questions contradict.
+    """Find contradictions between the metrics of each group of questions.
 
     Parameters
     ----------
@@ -217,9 +215,7 @@ def _with_base(
     base_rate: float | None,
     reading: str,
 ) -> tuple[list[Contradiction], Tally]:
-    """Accuracy and yes ratio from precision, recall and the base rate, which is declared or solved
-    from the rows.
-    """
+    """Check accuracy and yes ratio against precision, recall and the base rate."""
     broken: list[Contradiction] = []
     made = Tally()
     rows = [dict(row) for row in spans]
@@ -271,9 +267,7 @@ def _declared(base_rate: float | None, reading: str) -> Span | None:
 
 
 def _asked_alike(table: Published) -> list[list[int]]:
-    """The rows that were asked the same questions: all of them, or those of one data set where rows
-    name several.
-    """
+    """Group the rows that were asked the same questions: all, or those of one data set."""
     place = table.repeated
     sets: dict[tuple[str, ...], list[int]] = {}
     for i, labels in enumerate(table.labels):
@@ -283,7 +277,7 @@ def _asked_alike(table: Published) -> list[list[int]]:
 
 
 def _where(table: Published, group: str, i: int) -> str:
-    """The questions that a row was asked, in words."""
+    """Name the questions that a row was asked."""
     place = table.repeated
     labels = [] if place is None else [text for j, text in enumerate(table.labels[i]) if j != place]
     return " / ".join([*labels, *([group] if group else [])])
@@ -296,7 +290,7 @@ def _solved(
     where: str,
     reading: str,
 ) -> Span | None:
-    """The base rate that accuracy, precision and recall of most rows have in common."""
+    """Solve for the base rate that most rows share."""
     spans = []
     for i in members:
         row = rows[i]
@@ -360,7 +354,7 @@ def _compared(
 
 
 def _unread(metric: str, printed: Span, expected: Span, row: Mapping[str, Span]) -> str:
-    """How many answers that are neither yes nor no would explain a number that is too low.
+    """Say how many answers that are neither yes nor no would explain a number that is too low.
 
     Where such answers count in the yes ratio alone, its share of the answers that count elsewhere
     is larger.
@@ -393,7 +387,7 @@ def _said(span: Span | None) -> str:
 # ----------------------------------------------------------------------
 
 _MOST_EQUAL = 400
-"""Rows are compared with one another up to so many."""
+"""Rows are compared with each other up to this number."""
 
 
 def parts_of(table: Published, tally: Tally) -> Iterator[Contradiction]:
@@ -405,7 +399,7 @@ def parts_of(table: Published, tally: Tally) -> Iterator[Contradiction]:
 
 
 def _rounding(table: Published, tally: Tally) -> Iterator[Contradiction]:
-    """Every rate lies on its scale, and is a whole number of its items (GRIM)."""
+    """Check that every rate is on its scale and is a whole number of items (GRIM)."""
     if table.binary:
         return
     for j, column in enumerate(table.about):
@@ -447,9 +441,7 @@ def _twice(table: Published, tally: Tally) -> Iterator[Contradiction]:
 def _means(
     table: Published, groups: Mapping[str, Mapping[str, int]], tally: Tally
 ) -> Iterator[Contradiction]:
-    """A column that is called a mean, or a total, is the mean or the sum of the columns beside
-    it.
-    """
+    """Check columns that are named as means or totals against the columns beside them."""
     for whole, column in enumerate(table.about):
         metric, _ = metric_of(column.name)
         if not is_summary(column):
@@ -494,9 +486,7 @@ def _means(
 def _no_mean(
     printed: float, whole: Column, values: Sequence[float], parts: Sequence[Column]
 ) -> str:
-    """Why a number is neither the mean of its parts, weighted by their items or not, nor their sum;
-    empty where it is.
-    """
+    """Say why a number is neither the mean of its parts nor their sum; empty if it is."""
     half = [0.5 * 10**-part.decimals for part in parts]
     own = 0.5 * 10**-whole.decimals
     ways = {"the mean of the parts": [1 / len(values)] * len(values)}
@@ -518,7 +508,7 @@ def _no_mean(
 
 
 def _summary_rows(table: Published, tally: Tally) -> Iterator[Contradiction]:
-    """A row that is called a mean, or a total, is the mean or the sum of the rows above it."""
+    """Check rows that are named as means or totals against the rows above them."""
     for name, row in table.summaries:
         for j, column in enumerate(table.about):
             values = [float(printed[j]) for printed in table.printed if printed[j]]

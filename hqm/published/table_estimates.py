@@ -110,7 +110,7 @@ class Maker:
 Array = npt.NDArray[np.float64]
 _LENGTH = 1000
 _MOST_PAIRED = 200
-"""Columns are correlated two by two up to so many."""
+"""Columns are correlated pairwise up to this number."""
 _LIMITS = (
     "columns are taken as drawn from others like them, and count equally; with one score a cell,"
     " what a respondent does in a column beyond its own mean, and the luck of the column's items,"
@@ -128,9 +128,7 @@ _ONE_FAMILY = (
 
 
 def _independent(dependence: FamilyDependence) -> tuple[float, str]:
-    """How many respondents are independent, and why there is no interval over others; an empty
-    reason where there is one.
-    """
+    """Return how many respondents are independent, or why there is no interval."""
     if dependence.families == 1:
         return 1.0, _ONE_FAMILY
     if math.isfinite(dependence.n_eff):
@@ -144,7 +142,7 @@ def _independent(dependence: FamilyDependence) -> tuple[float, str]:
 
 
 def _widened(value: Coefficient, n_eff: float) -> Coefficient:
-    """A mean's interval of Student for as many independent respondents as there are."""
+    """Return Student's interval of a mean, for the number of independent respondents."""
     n = value.n
     if not math.isfinite(value.low) or n_eff >= n - 1e-9:
         return value
@@ -345,7 +343,7 @@ def _observed(restricted: RangeRestriction) -> Coefficient:
 
 
 def _directions(about: Sequence[Column]) -> str:
-    """Which way is good, in words; what was supposed is called so."""
+    """Say which direction is good, and which of it is an assumption."""
     ways = {column.better or "higher, supposed" for column in about}
     return ways.pop() if len(ways) == 1 else "by column"
 
@@ -353,7 +351,7 @@ def _directions(about: Sequence[Column]) -> str:
 def of_subscales(
     make: Maker, parts: Subscales, families: Sequence[str], seed: int
 ) -> Iterable[Estimate]:
-    """Columns as subscales of one test, or as its items."""
+    """Estimate what columns show as subscales, or as items, of one test."""
     table, scores = make.table, parts.scores
     complete = np.asarray(np.isfinite(scores).all(axis=1))
     label = f"{len(parts.columns)} columns"
@@ -480,7 +478,7 @@ def _of_parts(
 
 
 def _discrimination(make: Maker, parts: Subscales, label: str) -> Estimate:
-    """Item analysis of a table whose columns are single items."""
+    """Estimate item statistics of a table whose columns are single items."""
     study = item_analysis(parts.scores)
     rest = [item.item_rest for item in study.items if math.isfinite(item.item_rest)]
     value = (
@@ -497,9 +495,7 @@ def _discrimination(make: Maker, parts: Subscales, label: str) -> Estimate:
 
 
 def _with_items(make: Maker, parts: Subscales) -> Iterable[Estimate]:
-    """What the number of items behind each score adds: the floor of coin flips, and which
-    respondents differ.
-    """
+    """Estimate the noise floor and the separable pairs from the number of items."""
     columns: list[tuple[str, Column | None, Array | None]] = [
         (column.name, column, None if parts.rates is None else parts.rates[:, j])
         for j, column in enumerate(parts.about)
@@ -562,9 +558,7 @@ def _with_items(make: Maker, parts: Subscales) -> Iterable[Estimate]:
 
 
 def _floor(x: Array, by: Array, items: Array) -> Coefficient:
-    """The noise floor of the mean of columns: as many coin flips as all items, those of unequal
-    columns weighted.
-    """
+    """Estimate the noise floor of the mean of columns, weighted by their items."""
     if len(set(items.tolist())) == 1:
         return noise_floor(x, int(items.sum()), strata=by if by.shape[1] > 1 else None)
     # n flips at these rates have the variance of the columns' own flips together

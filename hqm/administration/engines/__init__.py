@@ -1,4 +1,4 @@
-"""Who runs the requests: this machine's processes (`local`), or a Ray cluster (`ray`).
+"""Engines run the requests: processes of this machine (`local`), or a Ray cluster (`ray`).
 
 An engine takes respondents with their requests and gives batches of answers in whatever order they
 are ready. It never writes the store: the driver does, alone. Answers do not depend on the engine,

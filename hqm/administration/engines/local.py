@@ -58,23 +58,19 @@ def always(_respondent: Respondent) -> bool:
 
 
 def is_tiny(respondent: Respondent) -> bool:
-    """Whether several copies of a respondent may stand side by side on a CPU."""
+    """Return whether several copies of a respondent fit on a CPU at once."""
     size = getattr(respondent, "weight_bytes", None)
     return size is not None and bool(size < _TINY)
 
 
 def is_light(respondent: Respondent) -> bool:
-    """Whether a respondent may stay open beside others: it takes hardly any memory of this
-    machine.
-    """
+    """Return whether a respondent needs so little memory that it may stay open beside others."""
     heavy = getattr(respondent, "movable", False) or getattr(respondent, "per_gpu", False)
     return not heavy or is_tiny(respondent)
 
 
 def worker_count(wanted: int, respondents: Sequence[Respondent], gpus: Sequence[str] = ()) -> int:
-    """How many processes: as wanted, or (0) one a GPU, one a core for tiny models on a CPU, else
-    one; never two on a GPU.
-    """
+    """Return the number of worker processes; 0 means one a GPU, or one a core for tiny models."""
     if gpus:
         return min(wanted or len(gpus), len(gpus))
     if wanted:
@@ -84,8 +80,8 @@ def worker_count(wanted: int, respondents: Sequence[Respondent], gpus: Sequence[
 
 
 def local_gpus(respondents: Sequence[Respondent]) -> tuple[str, ...]:
-    """The GPUs to spread over: all there are, when a respondent left its device open; none when one
-    GPU is all.
+    """Return the GPUs to use: all, if a respondent leaves its device open; none if there is only
+    one.
     """
     if not any(
         getattr(r, "device_wanted", "") == "auto" and getattr(r, "device", "") == "cuda"
@@ -97,18 +93,14 @@ def local_gpus(respondents: Sequence[Respondent]) -> tuple[str, ...]:
 
 
 def get_ready(respondents: Sequence[Respondent], *, workers: int = 0) -> None:
-    """Begin to import what worker processes need for these respondents, if there are going to be
-    any; nothing is waited for.
-    """
+    """Start importing what worker processes need for these respondents, without waiting."""
     movable = [respondent for respondent in respondents if getattr(respondent, "movable", False)]
     if movable and worker_count(workers, movable, local_gpus(movable)) > 1:
         import_ahead()
 
 
 def import_ahead() -> None:
-    """Begin to import what worker processes need, where they are forked and a core is free; nothing
-    is waited for.
-    """
+    """Start importing what worker processes need, if they are forked and a core is free."""
     if _context().get_start_method() == "forkserver" and len(os.sched_getaffinity(0)) > 1:
         from multiprocessing.forkserver import ensure_running
 
@@ -181,9 +173,7 @@ def answer_here(
 
 
 def _told_to_finish(respondent: Respondent) -> bool:
-    """Tell a respondent to begin nothing new; false where it cannot be told, and is left at
-    once.
-    """
+    """Ask a respondent to begin nothing new. Return False if it cannot be asked."""
     finish = getattr(respondent, "finish", None)
     if finish is not None:
         finish()
@@ -241,16 +231,14 @@ def tapered(
 
 @dataclass
 class _Worker:
-    """A worker process as the driver sees it: its pipe, its shard, and the places in it that are
-    not answered yet.
-    """
+    """A worker process as the driver sees it: its pipe, its shard, and what is unanswered."""
 
     process: Any
     pipe: Any
     shard: int = -1
     left: set[int] = field(default_factory=set)
     waits: list[str] = field(default_factory=list)
-    """What it waits for, such as a model that it loads: then it has no batch in hand."""
+    """What the worker waits for, such as a model that it loads."""
 
 
 def _spread(
@@ -337,7 +325,7 @@ def _spread(
 
 
 def _end(worker: _Worker) -> None:
-    """End a worker that has nothing to say any more."""
+    """End a worker that has finished."""
     worker.process.terminate()
     worker.process.join()
     for what in worker.waits:
@@ -360,9 +348,7 @@ def _died(code: int | None) -> RespondentError:
 
 
 def _follow() -> None:
-    """End with the driver: a worker whose driver was killed would wait for ever, its model in
-    memory.
-    """
+    """End this worker when its driver is killed, because it would wait for ever with its model."""
     parent = mp.parent_process()
     if parent is not None:
         parent.join()
