@@ -751,7 +751,9 @@ def test_equal_questions_about_pictures_without_names_do_not_contradict(
     rows += [{"question": "Is 2 even?", "answer": answer} for answer in ("yes", "no")]
     assert run("new", tmp_path / "b", "--from", json_lines(tmp_path / "q.jsonl", rows))[0] == 0
     benchmark = hqm.load(tmp_path / "b")
-    listed = [f for f in findings_of(benchmark, benchmark.original) if f.name == "contradictory-label"]
+    listed = [
+        f for f in findings_of(benchmark, benchmark.original) if f.name == "contradictory-label"
+    ]
     assert [finding.count for finding in listed] == [1]
 
 
