@@ -7,14 +7,13 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from hqm.benchmark.card import Card
 from hqm.benchmark.items import item_of, item_type
-from hqm.benchmark.new_sources import Gathered, Name, Source, SourceRow
+from hqm.benchmark.new_sources import Gathered, Name, RowFaults, Source, SourceRow
 from hqm.errors import DataError, HQMError, UsageError
 from hqm.files.cache import is_url
 from hqm.types import HALLUCINATION_TYPES, LETTERS, Task
@@ -179,52 +178,6 @@ def _picture_column(named: str | None, pictures: Sequence[str]) -> str | None:
         return named
     return pictures[0] if len(pictures) == 1 else named
 
-
-# --- rows of which no item can be made ---
-
-
-@dataclass(slots=True)
-class RowFaults:
-    """What is wrong with rows: the first fault of each, in their order."""
-
-    first: dict[str, DataError] = field(default_factory=dict)
-    """Place of the row -> its fault."""
-
-    @contextmanager
-    def of(self, row: SourceRow) -> Iterator[None]:
-        """Note what is wrong with a row, and go on with the next one."""
-        try:
-            yield
-        except HQMError as error:
-            fault = DataError(error.what, place=error.place or row.place, remedy=error.remedy)
-            self.first.setdefault(row.place, fault)
-
-    def without(self, drafts: Sequence[_Draft]) -> list[_Draft]:
-        """The drafts of which nothing is wrong."""
-        return [draft for draft in drafts if draft.row.place not in self.first]
-
-    def error(self, total: int) -> DataError:
-        """All faults as one: each kind with its number and its first rows; a single one as it
-        is.
-        """
-        faults = list(self.first.values())
-        if len(faults) == 1:
-            return faults[0]
-        kinds: dict[str, list[DataError]] = {}
-        for fault in faults:
-            kinds.setdefault(_QUOTED.sub("...", fault.what), []).append(fault)
-        listed = []
-        for alike in sorted(kinds.values(), key=lambda alike: -len(alike)):
-            places = [fault.place.rpartition(": ")[2] for fault in alike[1:3]]
-            more = ["..."] if len(alike) > 3 else []
-            also = f" (also {'; '.join([*places, *more])})" if places else ""
-            listed.append(f"{len(alike)}: {alike[0].place}: {alike[0].what}{also}")
-        what = f"{len(faults)} of {total} rows can be no items. {'. '.join(listed)}"
-        remedy = f"{faults[0].remedy} --keep-going leaves such rows out and lists them in a file."
-        return DataError(what, remedy=remedy)
-
-
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
 
 # --- right answers and options, and the task that they speak of ---
 
@@ -573,7 +526,7 @@ def read_questions(
             "it has no questions", place=source.name, remedy="Write one in a row below the heading."
         )
     _place_pictures(drafts, chosen, gathered, faults)
-    drafts = faults.without(drafts)
+    drafts = [draft for draft in drafts if draft.row.place not in faults.first]
     answered = answers_of(
         [
             (draft.row, draft.fields.pop("target", None), draft.fields.pop("options", None))
