@@ -379,7 +379,9 @@ def test_without_extras_it_audits_recorded_answers(
     ]
     answers = tmp_path / "answers.jsonl"
     answers.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    status, text = hqm_there("audit", signs, "--recorded", answers, "--out", "out", "--quiet")
+    status, text = hqm_there(
+        "audit", signs, "--recorded", answers, "--out", "out", "--all", "--quiet"
+    )
     assert status == 0, text
     assert "asked 128, stored before 0, errors 0" in text
     assert "Test-retest, Pearson r" in text

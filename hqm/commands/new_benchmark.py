@@ -186,8 +186,8 @@ def _place_of_pictures(images: str) -> ImageSource:
         raise UsageError(
             "pictures are copied from this machine only",
             place=images,
-            remedy="Fetch the pictures and name their folder, or write whole addresses into the column of"
-            " pictures.",
+            remedy="Fetch the pictures and name their folder, or write whole addresses into their"
+            " column.",
         )
     if not Path(images).exists():
         raise UsageError("there is no such folder or zip", place=images, remedy="Correct --images.")
