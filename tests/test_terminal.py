@@ -52,7 +52,7 @@ def audited(tmp_path: Path) -> list[str]:
     ]
     path = tmp_path / "answers.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in answers))
-    return ["audit", str(folder), "--all", "--recorded", str(path), *ARGUMENTS]
+    return ["audit", str(folder), "--recorded", str(path), *ARGUMENTS]
 
 
 @pytest.mark.parametrize("columns", [40, 60])
