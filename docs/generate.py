@@ -254,7 +254,8 @@ def _signature(function: Any) -> str:
         kind = parameter.annotation
         text = kind if isinstance(kind, str) else getattr(kind, "__name__", "")
         if not isinstance(kind, (str, type)) or "[" in str(kind):
-            text = str(kind)
+            # Python 3.13 names the module in which it hides the class
+            text = str(kind).replace("pathlib._local.", "pathlib.")
         text = _TAKEN.get(text, text).replace("pd.DataFrame", "DataFrame")
         if parameter.name == "resolutions":
             text = "str | int | Sequence[str | int]"

@@ -14,6 +14,10 @@ from .auditing.audit import Audit as Audit
 from .auditing.audit import BenchmarkAudit as BenchmarkAudit
 from .auditing.audit import RespondentScores as RespondentScores
 from .auditing.auditor import parts_in as parts_in
+from .auditing.budget import BudgetRow as BudgetRow
+from .auditing.budget import ErrorBudget as ErrorBudget
+from .auditing.budget import Gap as Gap
+from .auditing.budget import Mend as Mend
 from .auditing.definitions import MEASURABLE as MEASURABLE
 from .auditing.definitions import contradictory_keys as contradictory_keys
 from .auditing.definitions import findings_counted as findings_counted
@@ -28,6 +32,10 @@ from .auditing.evidence import gather as gather
 from .auditing.gate import Gate as Gate
 from .auditing.gate import Policy as Policy
 from .auditing.gate import hold_against as hold_against
+from .auditing.seven_questions import SevenAnswers as SevenAnswers
+from .auditing.seven_questions import more_items as more_items
+from .auditing.seven_questions import seven_answers as seven_answers
+from .auditing.seven_questions import to_mend as to_mend
 from .benchmark.adapter import Benchmark as Benchmark
 from .benchmark.analyses import Analysis as Analysis
 from .benchmark.analyses import ScoredAnswer as ScoredAnswer

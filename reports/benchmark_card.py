@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from typing import TypeGuard
 from xml.sax.saxutils import escape
 
-from hqm.reports.first_screen import in_short
-from hqm.reports.phrases import counted, in_words, listed
+from hqm.reports.phrases import counted, in_units, in_words, is_share, listed
+from hqm.reports.sentences import MARKS, headline, mend_lines, seven
 from hqm.reports.tables import (
+    Table,
+    Text,
     by_people,
+    capital,
     cell,
     estimate_text,
     find,
@@ -23,10 +26,17 @@ from hqm.reports.tables import (
     percent,
     places,
 )
-from hqm.reports.units import in_units, is_share
-from hqm.reports.verdicts import all_advice
 
-from hqm import Audit, BenchmarkAudit, Estimate, Gate, Policy, hold_against, short_signature
+from hqm import (
+    Audit,
+    BenchmarkAudit,
+    Estimate,
+    Gate,
+    Policy,
+    hold_against,
+    short_signature,
+    to_mend,
+)
 
 # --- sentences to quote ---
 
@@ -232,10 +242,13 @@ def quality_card(audit: Audit, policy: Policy) -> str:
 
 def _card(benchmark: BenchmarkAudit, audit: Audit, policy: Policy) -> str:
     gate = hold_against(Audit((benchmark,), audit.command, audit.record, audit.hqm_version), policy)
-    points = [point for point in in_short(benchmark, policy) if point.verdict]
-    rows = [f"| {point.question} | {_cell(point.verdict)} |" for point in points]
+    rows = [
+        f"| {answer.asked} | {MARKS[answer.code]} {_cell(in_words(answer.sentences))} |"
+        for answer in seven(benchmark, policy)
+    ]
     missing = unmeasured(gate)
-    advice = [in_words([each.sentence]) for each in all_advice(benchmark, policy)[:_ADVICE]]
+    lines = mend_lines(benchmark, to_mend(benchmark))[:_ADVICE]
+    advice = [f"{line.title}. {line.sentence} {line.remedy}" for line in lines]
     signed = {quote.title: quote.short for quote in quotes(benchmark, audit.hqm_version)}
     made = ", ".join(
         (
@@ -244,7 +257,7 @@ def _card(benchmark: BenchmarkAudit, audit: Audit, policy: Policy) -> str:
             counted(len(benchmark.respondents), "respondent"),
         )
     )
-    lines = [
+    text = [
         f"## Quality card: {_cell(benchmark.title)}",
         "",
         (
@@ -252,7 +265,7 @@ def _card(benchmark: BenchmarkAudit, audit: Audit, policy: Policy) -> str:
             f" {audit.hqm_version}."
         ),
         "",
-        f"**{said(gate)}**",
+        f"**{_cell(headline(benchmark, policy).text)}** {said(gate)}",
         "",
         "| Question | What this audit shows |",
         "|---|---|",
@@ -272,7 +285,7 @@ def _card(benchmark: BenchmarkAudit, audit: Audit, policy: Policy) -> str:
         ),
         "",
     ]
-    return "\n".join(lines)
+    return "\n".join(text)
 
 
 def _cell(text: str) -> str:
@@ -347,3 +360,46 @@ def _drawn(left: str, right: str, colour: str, about: str) -> str:
 
 def _width(text: str) -> int:
     return round(12 + 6.6 * len(text))
+
+
+# --- the tests of a policy as a table ---
+
+_OUTCOMES = {"PASS": "passed", "FAIL": "failed", "NOT MEASURED": "not measured"}
+
+
+def gate_table(gate: Gate) -> Table:
+    """Every test of the policy: what did not pass first, with what to do."""
+    order = ("FAIL", "NOT MEASURED", "PASS")
+    return Table(
+        f"Policy “{gate.policy}”: {'passed' if gate.passed else 'not passed'}",
+        ("Outcome", "Test", "What was held against what", "What to do"),
+        rows=tuple(
+            (
+                Text(
+                    _OUTCOMES[test.outcome] + ("" if test.required else ", not required"),
+                    muted=test.outcome == "PASS",
+                ),
+                Text(test.what.replace("_", " ")),
+                Text(
+                    capital(test.sentence),
+                    small=test.reason if test.outcome != "PASS" else "",
+                ),
+                Text(test.remedy),
+            )
+            for test in sorted(gate.tests, key=lambda test: order.index(test.outcome))
+        ),
+        right=(),
+        notes=(
+            (
+                "Thresholds are held against the unfavourable end of an interval. What was not"
+                " measured is not passed. `hqm gate AUDIT` prints the same."
+            ),
+        ),
+    )
+
+
+def of_benchmark(gate: Gate, benchmark: BenchmarkAudit) -> Gate:
+    """The tests of one benchmark."""
+    return Gate(
+        gate.policy, tuple(test for test in gate.tests if test.benchmark == benchmark.benchmark)
+    )

@@ -20,7 +20,7 @@ from hqm.reports.comparison_answers import (
     tests_said,
 )
 from hqm.reports.drawings import difference_rows, spans
-from hqm.reports.html import environment
+from hqm.reports.evidence_page import environment
 from hqm.reports.latex_tables import Column, Entry, Mark, PaperTable, measured, plain
 from hqm.reports.phrases import counted, listed
 from hqm.reports.side_tables import harness_tables

@@ -1,12 +1,16 @@
-"""Drawings: scatter, differences, rank flow, intervals, types, the item map and decision curves."""
+"""Drawings of the evidence: scatter, differences, intervals, the item map, the response map and
+decision curves.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from hqm.reports.score_tables import in_order
+from hqm.reports.item_tables import FACETS
 from hqm.reports.svg import (
     ACCENT,
     FAINT,
@@ -15,15 +19,15 @@ from hqm.reports.svg import (
     WARN,
     Drawing,
     Plot,
-    Scale,
     ends,
     fitting,
     plot,
     width_of,
+    wrapped,
 )
-from hqm.reports.tables import cell, find, known, number, rows, short
+from hqm.reports.tables import ORACLE_TITLE, cell, find, known, number, rows, short
 
-from hqm import BenchmarkAudit, Cell, Estimate, RespondentScores
+from hqm import BenchmarkAudit, Cell, Estimate, RespondentScores, labelled_by
 
 # --- two administrations against each other ---
 
@@ -157,69 +161,6 @@ def _limits(estimate: Estimate | None) -> list[tuple[float, str]]:
     return lines
 
 
-def rank_flow(audit: BenchmarkAudit, metric: str, others: Sequence[str]) -> str:
-    """The place of each respondent in every administration, joined by lines."""
-    lower = audit.metrics[metric]["better"] == "lower"
-    columns: list[dict[str, int]] = []
-    names = [audit.reference, *others]
-    for name in names:
-        # a judge reports a share of faithful answers: higher is better, whatever the metric
-        judged = bool(audit.respondents) and name in audit.respondents[0].judged
-        scores = {row.name: other_score(row, metric, name) for row in audit.respondents}
-        known = {who: score for who, score in scores.items() if score is not None}
-        order = sorted(known, key=lambda who: known[who] if lower and not judged else -known[who])
-        columns.append({who: place for place, who in enumerate(order, 1)})
-    if len(names) < 2 or len(columns[0]) < 2:
-        return ""
-    count = len(columns[0])
-    room = max(width_of(fitting(short(who)), 11) for who in columns[0]) + 14
-    sheet = Drawing(2 * room + 150 * (len(names) - 1), 46 + 18 * count)
-    across, down = (
-        Scale(0, len(names) - 1, room, sheet.width - room),
-        Scale(1, max(count, 2), 50, 50 + 18 * (max(count, 2) - 1)),
-    )
-    said = []
-    for who in columns[0]:
-        places = [
-            (i, place) for i, column in enumerate(columns) if (place := column.get(who)) is not None
-        ]
-        moved = max(p for _, p in places) - min(p for _, p in places)
-        far = moved >= max(2, round(count / 5))
-        sheet.line(
-            [(across(i), down(p)) for i, p in places], ACCENT if far else FAINT, 1.8 if far else 1.1
-        )
-        for i, p in places:
-            sheet.dot(across(i), down(p), ACCENT if far else QUIET, 3)
-            if i in (0, len(names) - 1):
-                shift, side = (-8, "end") if i == 0 else (8, "start")
-                sheet.text(
-                    across(i) + shift,
-                    down(p),
-                    fitting(short(who)),
-                    size=11,
-                    side="end" if side == "end" else "start",
-                )
-        said.append(f"{short(who)} {', '.join(str(p) for _, p in places)}")
-    for i, name in enumerate(names):
-        for line, words in enumerate(cell(name).split(", ")[:2]):
-            sheet.text(across(i), 12 + 14 * line, words, size=11, side="middle", bold=line == 0)
-    return sheet.finish(
-        f"Places by {metric} in {', '.join(map(cell, names))}", f"{'; '.join(said)}."
-    )
-
-
-def intervals(audit: BenchmarkAudit, metric: str) -> str:
-    """The leaderboard as a drawing: every score with its interval."""
-    rows = [
-        (short(r.name), r.scores.get(metric), r.intervals.get(metric) or (None, None))
-        for r in in_order(audit)
-    ]
-    known = [(name, score, low, high) for name, score, (low, high) in rows if score is not None]
-    if not known:
-        return ""
-    return spans(known, f"{metric}, 95% interval over pictures", f"Leaderboard by {metric}")
-
-
 def spans(
     rows: Sequence[tuple[str, float, float | None, float | None]],
     unit: str,
@@ -331,45 +272,6 @@ def named_rows(
     for i, name in enumerate(names):
         drawn.drawing.text(room - 8, drawn.y(i), fitting(name, longest), size=11, side="end")
     return drawn
-
-
-def type_profile(audit: BenchmarkAudit, metric: str) -> str:
-    """The respondents' scores on every type: how hard the type is, and how far it spreads the
-    respondents.
-    """
-    kinds = [
-        kind
-        for kind in audit.coverage
-        if any(row.by_type.get(kind) is not None for row in audit.respondents)
-    ]
-    if len(kinds) < 2:
-        return ""
-    rows = [
-        (kind, sorted(v for r in audit.respondents if (v := r.by_type.get(kind)) is not None))
-        for kind in kinds
-    ]
-    rows.sort(key=lambda pair: -pair[1][len(pair[1]) // 2])
-    drawn = named_rows(
-        [kind for kind, _ in rows], ends(v for _, values in rows for v in values), step=26
-    )
-    sheet = drawn.drawing
-    drawn.across(f"{metric} (points: respondents; bar: median)", grid=True)
-    said = []
-    for i, (kind, values) in enumerate(rows):
-        y, median = drawn.y(i), values[len(values) // 2]
-        sheet.line([(drawn.x(values[0]), y), (drawn.x(values[-1]), y)], FAINT)
-        for value in values:
-            sheet.dot(drawn.x(value), y, QUIET, 3.4, opacity=0.8)
-        sheet.line(
-            [(drawn.x(median), y - 8), (drawn.x(median), y + 8)],
-            ACCENT,
-            3,
-            title=f"{kind}: {number(median)}",
-        )
-        said.append(
-            f"{kind}: median {number(median)}, from {number(values[0])} to {number(values[-1])}"
-        )
-    return sheet.finish(f"{metric} by type", f"{'; '.join(said)}.")
 
 
 def item_map(audit: BenchmarkAudit, metric: str) -> tuple[str, int]:
@@ -537,3 +439,220 @@ def curves(
     drawn.across(unit)
     drawn.up(title)
     return sheet.finish(f"{title[:1].upper()}{title[1:]} by {unit}", f"{'; '.join(said)}.")
+
+
+# --- items and respondents, and what stands in the evidence ---
+
+_COLUMNS = 140
+"""More items than this share columns of the response map."""
+_SHADES = 6
+_Z = 1.959963984540054
+
+
+def response_map(audit: BenchmarkAudit, metric: str) -> str:
+    """Who got which item right: respondents from the ablest down, items from the most
+    discriminating to the right.
+
+    Where there are more items than columns, neighbours share one, and its shade is their mean.
+    """
+    estimate = find(audit, "items.discrimination", metric)
+    points = estimate.detail.get("map") if estimate is not None else None
+    answers = points.get("responses") if isinstance(points, Mapping) else None
+    if not isinstance(points, Mapping) or not isinstance(answers, Mapping) or not answers:
+        return ""
+    rest = [known(r) for r in points["item_rest"]]
+    order = sorted(range(len(rest)), key=lambda i: (rest[i] is None, -(rest[i] or 0.0)))
+    share = max(1, math.ceil(len(order) / _COLUMNS))
+    groups = [order[k : k + share] for k in range(0, len(order), share)]
+    able = sorted(answers, key=lambda who: -_right(answers[who], order))
+    room = max(width_of(fitting(short(who)), 11) for who in able) + 12
+    wide, high = min(12.0, 420 / len(groups)), 17.0
+    sheet = Drawing(room + wide * len(groups) + 60, high * len(able) + 84)
+    shades: dict[int, list[tuple[float, float, float, float]]] = {}
+    unscored = []
+    for row, who in enumerate(able):
+        y = 16 + high * row
+        sheet.text(room - 8, y + high / 2 - 0.5, fitting(short(who)), size=11, side="end")
+        sheet.text(
+            room + wide * len(groups) + 8,
+            y + high / 2 - 0.5,
+            number(_right(answers[who], order), 2),
+            size=11,
+        )
+        for column, group in enumerate(groups):
+            share_right = _right(answers[who], group)
+            corner = (room + wide * column, y, wide + 0.1, high - 1.5)
+            if math.isnan(share_right):
+                unscored.append((corner[0], y + high / 2 - 1.5, wide, 1.5))
+            else:
+                shades.setdefault(round(share_right * _SHADES), []).append(corner)
+    for shade, corners in sorted(shades.items()):
+        sheet.boxes(corners, ACCENT, 0.07 + 0.93 * shade / _SHADES)
+    sheet.boxes(unscored, QUIET)
+    _legend(sheet, room, high * len(able) + 22, [rest[i] for i in order], wide * len(groups))
+    sheet.text(room + wide * len(groups) + 8, 8, "right", size=10, colour=QUIET)
+    said = "; ".join(f"{short(who)} {number(_right(answers[who], order), 2)}" for who in able)
+    varying = sum(r is not None for r in rest)
+    about = (
+        f"{len(order):,} items, of which {varying:,} discriminate between respondents at all. Share"
+        f" right: {said}."
+    )
+    return sheet.finish("Which respondent got which item right", about)
+
+
+def _right(digits: str, places: Sequence[int]) -> float:
+    scored = [int(digits[i]) for i in places if digits[i] != "."]
+    return sum(scored) / (9 * len(scored)) if scored else math.nan
+
+
+def _legend(
+    sheet: Drawing, left: float, top: float, rest: Sequence[float | None], width: float
+) -> None:
+    """Under the map: the discrimination at some places, what the horizontal axis is, and what a
+    shade means.
+    """
+    last = max((i for i, r in enumerate(rest) if r is not None), default=-1)
+    for i in dict.fromkeys(round(last * k / 4) for k in range(5)) if last >= 0 else ():
+        x = left + width * (i + 0.5) / len(rest)
+        sheet.line([(x, top - 5), (x, top - 1)], INK)
+        sheet.text(x, top + 7, number(rest[i], 2), size=10, side="middle")
+    sheet.text(
+        left, top + 24, "items by discrimination (correlation with the rest), best first", size=11
+    )
+    x = left
+    for shade, words in ((0, "wrong"), (_SHADES // 2, "half"), (_SHADES, "right")):
+        sheet.boxes([(x, top + 37, 12, 12)], ACCENT, 0.07 + 0.93 * shade / _SHADES)
+        sheet.text(x + 16, top + 43, words, size=11)
+        x += 26 + width_of(words, 11)
+    sheet.boxes([(x, top + 42, 12, 1.5)], QUIET)
+    sheet.text(x + 16, top + 43, "not scored", size=11)
+
+
+_AGREEMENT = ("pearson", "icc_a1")
+
+
+def type_pairs(audit: BenchmarkAudit) -> str:
+    """One picture with its question for each type that has items."""
+    return "".join(_pair(row) for row in audit.pairs)
+
+
+def _pair(row: Mapping[str, object]) -> str:
+    width, top = 210.0, 22.0
+    options = row.get("options")
+    choices = (
+        [f"{chr(65 + i)}. {option}" for i, option in enumerate(options)]
+        if isinstance(options, (list, tuple))
+        else []
+    )
+    asked = wrapped(str(row["prompt"]), width, 11.5, 5)
+    answers = [line for choice in choices[:6] for line in wrapped(choice, width, 11, 1)]
+    key = wrapped(f"Key: {row['target']}", width, 11.5, 2) if row["target"] else []
+    pictured = 150.0 if row["thumbnail"] else 0.0
+    sheet = Drawing(width, top + pictured + 15 * (len(asked) + len(answers) + len(key)) + 16)
+    sheet.text(0, 8, str(row["type"]), bold=True)
+    if row["thumbnail"]:
+        sheet.picture(str(row["thumbnail"]), 0, top, width, pictured - 6)
+    y = top + pictured + 8
+    for lines, colour in ((asked, INK), (answers, QUIET), (key, ACCENT)):
+        for line in lines:
+            sheet.text(0, y, line, size=11.5, colour=colour)
+            y += 15
+    said = " ".join(
+        filter(
+            None,
+            (
+                str(row["prompt"]),
+                "; ".join(choices),
+                f"Key: {row['target']}." if row["target"] else "",
+            ),
+        )
+    )
+    return sheet.finish(f"{row['type']}: item {row['item']}", said)
+
+
+# --- the first administration against the others ---
+
+_DRAWN = 3
+"""How many metrics are drawn; the tables have all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A drawing, which says its numbers to screen readers, with its caption."""
+
+    svg: str
+    caption: str
+    signature: str = ""
+    wide: bool = False
+
+
+def drawn_if_any(svg: str, caption: str, signature: str, *, wide: bool = False) -> list[Figure]:
+    """The drawing in a list; an empty list where there was nothing to draw."""
+    return [Figure(svg, caption, signature, wide)] if svg else []
+
+
+def administration_figures(audit: BenchmarkAudit) -> Iterable[Figure]:
+    """The drawings that hold the first administration against every other one."""
+    names = [short(row.name) for row in audit.respondents]
+    pairs = facet_pairs(audit)
+    for metric in list(audit.metrics)[:_DRAWN]:
+        for facet, other in pairs:
+            judged = other in audit.respondents[0].judged
+            measured = "share of faithful answers" if facet == "judge" else metric
+            on_line = "" if judged else "; a point on the line has the same score in both"
+            figures = drawn_if_any(
+                scatter(
+                    audit,
+                    metric,
+                    other,
+                    f"{metric}, {cell(audit.reference)}",
+                    f"{measured}, {cell(other)}",
+                    names,
+                ),
+                f"{_varied(audit, facet, other)}: {metric}. Each point is a respondent{on_line}.",
+                _signature(audit, metric, other),
+            )
+            yield from figures
+            if judged or not figures:
+                continue
+            limits = next(
+                (
+                    e
+                    for e in audit.estimates
+                    if (e.metric, e.other) == (metric, other)
+                    and e.indicator.endswith(".limits_of_agreement")
+                ),
+                None,
+            )
+            yield from drawn_if_any(
+                bland_altman(audit, metric, other, limits),
+                _limits_caption(FACETS[facet], metric, limits),
+                _signature(audit, metric, other),
+            )
+
+
+def _varied(audit: BenchmarkAudit, facet: str, other: str) -> str:
+    if facet == "judge" and other in audit.respondents[0].judged:
+        return FACETS["human"] if labelled_by(Cell.parse(other).judge) == "people" else ORACLE_TITLE
+    return FACETS[facet]
+
+
+def _limits_caption(facet: str, metric: str, limits: Any) -> str:
+    caption = f"{facet}: differences in {metric} (Bland and Altman)."
+    if limits is None or limits.value is None:
+        reason = limits.reason if limits is not None else "no estimate"
+        return f"{caption} Limits of agreement: not measured ({reason})."
+    ends = [limits.detail.get(key) or [None] for key in ("lower", "upper")]
+    shown = (
+        f" Mean difference {number(limits.value)}, limits of agreement"
+        f" {number(ends[0][0])} to {number(ends[1][0])}."
+    )
+    return caption + shown
+
+
+def _signature(audit: BenchmarkAudit, metric: str, other: str) -> str:
+    estimates = [e for e in audit.estimates if (e.metric, e.other) == (metric, other)]
+    return next(
+        (e.signature for e in estimates if e.indicator.endswith(".pearson")),
+        estimates[0].signature if estimates else "",
+    )

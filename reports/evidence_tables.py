@@ -8,7 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from hqm.reports.phrases import listed, no_end, no_use, shown_with_unit
 from hqm.reports.score_tables import set_name
+from hqm.reports.sentences import IN_A_LINE, Points
+from hqm.reports.sentences import SOURCES as SOURCE_NAMES
 from hqm.reports.tables import (
     DASH,
     FAMILIES,
@@ -33,7 +36,6 @@ from hqm.reports.tables import (
     shown_interval,
     statistic_name,
 )
-from hqm.reports.units import no_end, no_use, shown_with_unit
 
 from hqm import FLAGS, INDICATOR_FAMILIES, BenchmarkAudit, Estimate, Interval
 
@@ -108,6 +110,48 @@ SOURCES: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
 """Family -> what varies, the unadjusted statistic, the adjusted ones (the first that has a number
 is shown), how to measure it.
 """
+
+
+def budget_tables(audit: BenchmarkAudit) -> list[Table]:
+    """The numbers of the report's error budget and of its gaps, for every audited metric."""
+    made = []
+    for metric, budget in audit.budget.items():
+        points = Points.of(audit, metric)
+        lines = []
+        for row in budget.rows:
+            own = [f"{short(name)} {points.said(move)}" for name, move in row.moves.items()]
+            note = row.reason or (f"not measured: {row.option}" if not row.moves else "")
+            ends = points.ends(row.low, row.high)
+            wide = points.said(row.any_wording) if row.any_wording is not None else ""
+            cells = (SOURCE_NAMES[row.source][0], points.said(row.half), wide)
+            shift = points.said(row.shift, sign=True)
+            lines.append((*map(Text, (*cells, shift, ends, ", ".join(own), note)),))
+        made.append(
+            Table(
+                f"Error budget of {metric}, in points",
+                ("Only this changes", "95 % band", "Any wording", "Shift", "95 %", "Moves", "Note"),
+                tuple(lines),
+                (1, 2, 3, 4),
+                (
+                    "Moves: each model's score after the change minus before; of seeds and items,"
+                    " each model's own band. Nothing is added up.",
+                ),
+            )
+        )
+        gaps = [
+            (
+                f"{short(gap.first)} – {short(gap.other)}",
+                points.said(gap.gap),
+                points.ends(gap.low, gap.high),
+                listed([IN_A_LINE[source] for source in gap.clear]),
+                listed([IN_A_LINE[source] for source in gap.not_clear]),
+            )
+            for gap in budget.gaps
+        ]
+        columns = ("Neighbours", "Gap", "95 %, other pictures", "Clear of", "Not clear of")
+        rows_of_gaps = tuple(tuple(map(Text, row)) for row in gaps)
+        made.append(Table(f"Gaps of the leaderboard by {metric}", columns, rows_of_gaps, (1, 2)))
+    return made
 
 
 def reliability(audit: BenchmarkAudit) -> Table:

@@ -1,11 +1,15 @@
-"""Sentences with numbers: each part is text, or a number that links to its signature."""
+"""Sentences with numbers: each part is text, or a number that links to its signature; the terms that
+are explained where they first appear; and the unit of every estimate, in words beside its number.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from hqm.reports.tables import (
+    DASH,
     Text,
     estimate_text,
     families_source,
@@ -17,7 +21,7 @@ from hqm.reports.tables import (
     used_by,
 )
 
-from hqm import BenchmarkAudit, Estimate
+from hqm import BenchmarkAudit, Estimate, indicator_named
 
 Sentence = tuple[Text, ...]
 
@@ -63,19 +67,6 @@ def spans(estimate: Estimate) -> str:
         return ""
     ranges = ", ".join(f"{interval(span, places(estimate))} {name}" for name, span in known)
     return f"{known[0][1].level:.0%} interval {ranges}"
-
-
-def backed(audit: BenchmarkAudit, estimate: Estimate, after: Estimate | None = None) -> Text:
-    """What stands behind a number, in parentheses: its intervals, or that it has none, and what it
-    was made from.
-
-    What it was made from is left out where the estimate said just before was made from as much.
-    """
-    absent = estimate.detail.get("no_interval_for_others")
-    parts = [spans(estimate) or "no interval", f"none for others: {absent}" if absent else ""]
-    if after is None or used(audit, after) != used(audit, estimate):
-        parts.append(used(audit, estimate))
-    return Text(f" ({'; '.join(filter(None, parts))})", muted=True)
 
 
 def used(audit: BenchmarkAudit, estimate: Estimate) -> str:
@@ -424,23 +415,114 @@ TERMS: Mapping[str, tuple[str, str]] = {
 """Term -> the pattern that finds it in a text, and what it means in one sentence."""
 
 
-class Reader:
-    """Remembers which terms a reader has met so far, block by block from the top of the page."""
+class Terms:
+    """Remembers which terms a page has explained so far, from its top."""
 
     def __init__(self) -> None:
         self._met: set[str] = set()
 
-    def meets(self, texts: Iterable[str]) -> list[tuple[str, str]]:
-        """The terms that appear here for the first time, with their sentences.
+    def explain(self, text: str) -> str:
+        """A text with every term that appears for the first time marked with its meaning.
 
-        >>> reader = Reader()
-        >>> [term for term, _ in reader.meets(["the noise floor"])], reader.meets(["a noise floor"])
-        (['noise floor'], [])
+        >>> terms = Terms()
+        >>> "<dfn" in terms.explain("its noise floor"), "<dfn" in terms.explain("its noise floor")
+        (True, False)
         """
-        text = "\n".join(texts)
-        terms = []
-        for term, (pattern, sentence) in TERMS.items():
-            if term not in self._met and (place := re.search(pattern, text)):
-                self._met.add(term)
-                terms.append((place.start(), term, sentence))
-        return [(term, sentence) for _, term, sentence in sorted(terms)]
+        from markupsafe import escape
+
+        out, rest = "", text
+        while place := self._first(rest):
+            found_at, term = place
+            self._met.add(term)
+            meaning = escape(f"{term}: {TERMS[term][1]}.")
+            word = escape(found_at[0])
+            out += f'{escape(rest[: found_at.start()])}<dfn tabindex="0" data-means="{meaning}">{word}</dfn>'
+            rest = rest[found_at.end() :]
+        return f"{out}{escape(rest)}"
+
+    def _first(self, text: str) -> tuple[re.Match[str], str] | None:
+        hits = [
+            (match, term)
+            for term, (pattern, _) in TERMS.items()
+            if term not in self._met and (match := re.search(rf"(?<![\w,-])(?:{pattern})\w*", text))
+        ]
+        return min(hits, key=lambda hit: hit[0].start(), default=None)
+
+
+# --- units, and numbers that no reader can use ---
+
+_STEEP = 4.0
+"""An interval of an elasticity that is wider than this contains every slope that anybody would act
+on.
+"""
+_BEYOND = 100.0
+"""How many times an estimate the end of its interval may be; what lies further off is no end."""
+
+
+def unit_of(audit: BenchmarkAudit, estimate: Estimate) -> str:
+    """What stands beside an estimate's number: its unit, and percentage points or percent where
+    that is what it says.
+    """
+    indicator = indicator_named(estimate.indicator.rpartition(".")[2])
+    if indicator is None or estimate.value is None:
+        return ""
+    unit = indicator.unit
+    if unit.kind == "score":
+        shown = in_units(audit, estimate.metric, estimate.value)
+        return shown if is_share(audit, estimate.metric) else f"units of {estimate.metric}"
+    if unit.kind == "share":
+        moved = estimate.indicator.endswith("_shift")
+        return (
+            f"{number(100 * estimate.value, 1)} percentage points"
+            if moved
+            else f"share, {percent(estimate.value)}"
+        )
+    return unit.text
+
+
+def no_use(estimate: Estimate) -> str:
+    """Why a number is withheld because nobody could act on it; empty where it is shown."""
+    if estimate.value is None or not estimate.indicator.endswith(".length_elasticity"):
+        return ""
+    widths = [span.high - span.low for span in estimate.intervals if not span.one_sided]
+    if max(widths, default=0.0) > _STEEP or abs(estimate.value) > _STEEP:
+        return "the answers differ too little in length to say how the score follows it"
+    return ""
+
+
+def no_end(estimate: Estimate, end: float) -> bool:
+    """Whether an end of an interval lies so far from the estimate that it bounds nothing."""
+    return estimate.value is not None and abs(end) > _BEYOND * max(abs(estimate.value), 0.05)
+
+
+def shown_with_unit(audit: BenchmarkAudit, estimate: Estimate) -> Text:
+    """An estimate's number with its unit in small print; withheld where nobody could act on it."""
+    shown = estimate_text(estimate)
+    reason = no_use(estimate)
+    if reason:
+        return replace(
+            shown, text=DASH, behind=f"{reason}\n{estimate.signature}", muted=True, small="withheld"
+        )
+    return replace(shown, small=unit_of(audit, estimate))
+
+
+def in_units(audit: BenchmarkAudit, metric: str, value: float | None) -> str:
+    """A difference of scores with its unit: percentage points where the scores are shares, else the
+    metric's own units.
+    """
+    if value is None:
+        return number(value)
+    if is_share(audit, metric):
+        return f"{number(100 * value, 1)} percentage points"
+    return f"{number(value)} in units of {metric}"
+
+
+def is_share(audit: BenchmarkAudit, metric: str) -> bool:
+    """Whether the scores of a metric are shares: all of them lie between 0 and 1."""
+    scores = [
+        s
+        for row in audit.respondents
+        for by_metric in (row.scores, *row.cells.values())
+        if (s := by_metric.get(metric)) is not None
+    ]
+    return bool(scores) and all(0 <= score <= 1 for score in scores)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hqm.reports.html import environment
+from hqm.reports.evidence_page import environment
 from hqm.reports.tables import FAMILIES, Table, Text, anchor, interval, number, statistic_name
 
 from hqm import Estimate

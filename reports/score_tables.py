@@ -7,8 +7,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
+from hqm.reports.phrases import no_use
 from hqm.reports.tables import (
     DASH,
     FAMILIES,
@@ -20,12 +23,12 @@ from hqm.reports.tables import (
     find,
     flag_words,
     interval,
+    leading,
     number,
     official,
     short,
     spelled_out,
 )
-from hqm.reports.units import no_use
 
 from hqm import (
     STATES,
@@ -94,6 +97,84 @@ def in_order(audit: BenchmarkAudit) -> list[RespondentScores]:
         return math.inf if score is None else score if lower else -score
 
     return sorted(audit.respondents, key=key)
+
+
+def pairs_apart(audit: BenchmarkAudit) -> tuple[int, int]:
+    """How many pairs are told apart, and how many there are."""
+    apart = find(audit, "discriminability.separable_pairs", leading(audit))
+    if apart is None or apart.value is None:
+        return 0, 0
+    return int(apart.detail.get("apart") or 0), int(apart.detail.get("pairs") or 0)
+
+
+def first_place(audit: BenchmarkAudit) -> list[str]:
+    """Who shares the first place."""
+    ordered = order_in(audit, audit.reference)
+    holders = next((group for group in tied_sets(audit) if ordered and ordered[0] in group), None)
+    return holders or ordered[:1]
+
+
+def order_in(audit: BenchmarkAudit, cell: str) -> list[str]:
+    """The models from the best to the worst in an administration, equals as in the reference."""
+    metric = leading(audit)
+    sign = -1 if audit.metrics[metric].get("better") == "lower" else 1
+
+    def score(name: str, where: str) -> float:
+        who = next(row for row in audit.respondents if row.name == name)
+        scores = who.scores if where == audit.reference else who.cells.get(where, {})
+        value = scores.get(metric)
+        return -math.inf if value is None else sign * value
+
+    names = [row.name for row in audit.respondents]
+    names.sort(key=lambda name: -score(name, audit.reference))
+    return sorted(names, key=lambda name: -score(name, cell))
+
+
+def pairs_changed(audit: BenchmarkAudit, cell: str) -> int:
+    """How many pairs of models another administration puts in the other order."""
+    metric = leading(audit)
+    scores = [
+        (first, other)
+        for who in audit.respondents
+        if (first := who.scores.get(metric)) is not None
+        and (other := who.cells.get(cell, {}).get(metric)) is not None
+    ]
+    return sum((a[0] - b[0]) * (a[1] - b[1]) < 0 for a, b in combinations(scores, 2))
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order of the models in one administration, or by people's labels."""
+
+    title: str
+    names: tuple[str, ...]
+
+
+def orders(audit: BenchmarkAudit) -> tuple[Order, ...]:
+    """The order when asked, asked again, in other words, by another judge and by people."""
+    budget = audit.budget.get(leading(audit))
+    columns = [Order("asked", tuple(order_in(audit, audit.reference)))]
+    if budget is None:
+        return tuple(columns)
+    titles: Mapping[str, str] = {
+        "seed": "asked again",
+        "wording": "other wording",
+        "negation": "negated",
+        "judge": "other judge",
+    }
+    for source, title in titles.items():
+        columns += [Order(title, tuple(order_in(audit, c))) for c in budget.row(source).other[:1]]
+    moves = budget.row("people").moves
+    if len(moves) == len(audit.respondents):
+        metric = leading(audit)
+        sign = -1 if audit.metrics[metric].get("better") == "lower" else 1
+        by_people_then = {
+            who.name: sign * ((who.scores.get(metric) or 0.0) + (moves[who.name] or 0.0))
+            for who in audit.respondents
+        }
+        ranked = sorted(columns[0].names, key=lambda name: -by_people_then[name])
+        columns.append(Order("by people", tuple(ranked)))
+    return tuple(columns)
 
 
 def leaderboard(audit: BenchmarkAudit) -> Table:

@@ -49,6 +49,13 @@ def fitting(text: str, longest: int = _LONGEST) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
+def fitting_in(text: str, room: float, size: float = SIZE) -> str:
+    """A text cut to what fits into the room."""
+    while len(text) > 2 and width_of(text, size) > room:
+        text = f"{text[:-2].rstrip()}…"
+    return text
+
+
 def wrapped(text: str, room: float, size: float = SIZE, most: int = 4) -> list[str]:
     """A text broken into lines that fit the room; what is left after the last line is cut, and the
     cut is marked.
@@ -193,12 +200,35 @@ class Drawing:
         )
 
     def boxes(
-        self, corners: Iterable[tuple[float, float, float, float]], colour: str, opacity: float = 1
+        self,
+        corners: Iterable[tuple[float, float, float, float]],
+        colour: str,
+        opacity: float = 1,
+        title: str = "",
+        edge: str = "",
     ) -> None:
         """Many rectangles (left, top, width, height) of one colour, as one shape."""
         path = "".join(f"M{_at(x)} {_at(y)}h{_at(w)}v{_at(h)}h{_at(-w)}z" for x, y, w, h in corners)
+        stroke = f' stroke="{edge}"' if edge else ""
+        fill = f'fill="{colour}" fill-opacity="{_at(opacity)}"'
         if path:
-            self._add(f'path d="{path}" fill="{colour}" fill-opacity="{_at(opacity)}"', "path", "")
+            self._add(f'path d="{path}" {fill}{stroke}', "path", title)
+
+    def whisker(self, low: float, high: float, y: float, colour: str, title: str = "") -> None:
+        """A line across with a stroke at either end."""
+        self.line([(low, y), (high, y)], colour, 1.4, title=title)
+        for x in (low, high):
+            self.line([(x, y - 3.5), (x, y + 3.5)], colour, 1.4)
+
+    def diamond(self, x: float, y: float, r: float, colour: str, *, filled: bool = True) -> None:
+        """A diamond, hollow unless `filled`."""
+        corners = [(x - r, y), (x, y - r), (x + r, y), (x, y + r)]
+        self.area(corners, colour if filled else "var(--paper)", 1, edge=colour)
+
+    def ring(self, x: float, y: float, radius: float, colour: str) -> None:
+        """A circle that is not filled."""
+        place = f'cx="{_at(x)}" cy="{_at(y)}" r="{_at(radius)}"'
+        self._add(f'circle {place} fill="none" stroke="{colour}" stroke-width="1.6"', "circle", "")
 
     def picture(self, data: str, x: float, y: float, width: float, height: float) -> None:
         """A picture given as a data URL, as large as fits."""
@@ -218,9 +248,11 @@ class Drawing:
         colour: str = INK,
         bold: bool = False,
         turned: bool = False,
+        mono: bool = False,
     ) -> None:
         """A line of text; `y` is its middle."""
         weight = ' font-weight="600"' if bold else ""
+        weight += ' font-family="monospace"' if mono else ""
         turn = f' transform="rotate(-90 {_at(x)} {_at(y)})"' if turned else ""
         anchor = "" if side == "start" else f' text-anchor="{side}"'
         place = f'x="{_at(x)}" y="{_at(y + 0.35 * size)}" font-size="{_at(size)}"'

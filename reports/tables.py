@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -25,11 +25,6 @@ from hqm import (
 )
 
 # --- what estimates say beside their number ---
-
-_REAL_DIFFERENCE = 1.959963984540054 * math.sqrt(2)
-"""How many standard errors of measurement the difference of two scores exceeds by chance in 5 of
-100 cases.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,17 +103,6 @@ def over_respondents(estimate: Estimate | None) -> Range | None:
     return Range(min(values), max(values)) if values else None
 
 
-def own_differences(sem: Estimate | None, mdc: Estimate | None) -> Range | None:
-    """The smallest real difference of each respondent, lowest and highest; from the standard errors
-    where it has none.
-    """
-    ranged = over_respondents(mdc)
-    if ranged is not None:
-        return ranged
-    errors = over_respondents(sem)
-    return errors.times(_REAL_DIFFERENCE) if errors is not None else None
-
-
 def by_people(estimate: Estimate) -> bool:
     """Whether the other side of a comparison is people's labels, and not an oracle of the
     benchmark.
@@ -136,14 +120,6 @@ def by_oracle(estimate: Estimate) -> bool:
     return estimate.indicator.partition(".")[0] in ("criterion", "oracle") and not by_people(
         estimate
     )
-
-
-def with_oracle(audit: BenchmarkAudit, metric: str) -> Estimate | None:
-    """The correlation with an oracle of the benchmark (`oracle.pearson`; `criterion.pearson` in
-    older audits).
-    """
-    wanted = (e for e in audit.estimates if e.metric == metric and e.indicator.endswith(".pearson"))
-    return next((e for e in wanted if by_oracle(e)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -541,13 +517,6 @@ def official(audit: BenchmarkAudit, row: RespondentScores, metric: str) -> str:
     """
     return (
         f"{row.printed.get(metric) or number(row.scores.get(metric))}{withheld_scored(audit, row)}"
-    )
-
-
-def estimate_percent(estimate: Estimate, digits: int = 0) -> Text:
-    """An estimate of a share in percent, with its signature on demand."""
-    return replace(
-        estimate_text(estimate), text=f"{percent(estimate.value, digits)}{withheld_note(estimate)}"
     )
 
 

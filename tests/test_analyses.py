@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from hqm.adapters import faithscore, hal_eval, inventory
-from hqm.reports import html, type_tables
+from hqm.reports import type_tables
+from hqm.reports.report_page import render
 
 import hqm
 from hqm import Item, Response, ScoredAnswer
@@ -133,7 +134,7 @@ def test_tables_are_in_the_file_and_the_report(faith: hqm.Audit, tmp_path: Path)
     path.write_text(faith.to_json(), encoding="utf-8")
     again = hqm.Audit.load(path)
     assert again.to_json() == faith.to_json()
-    page = html.render(again)
+    page = render(again).evidence
     assert type_tables.TITLE in page
     assert tells(page, "faithscore.by-kind")
     assert "307</td>" in page.replace("\n", "").replace(
@@ -327,4 +328,4 @@ def test_a_benchmark_without_tables_has_no_section(dogs: Path, tmp_path: Path) -
     )
     audit = hqm.Audit((hqm.audit(str(dogs), recorded=path),))
     assert audit.audits[0].analyses == ()
-    assert type_tables.TITLE not in html.render(audit)
+    assert type_tables.TITLE not in render(audit).evidence

@@ -133,8 +133,11 @@ def test_audit_from_recorded_answers(run: Run, dogs: Path, sheets: Path, tmp_pat
     )
     assert status == 0
     assert json.loads((tmp_path / "again" / "audit.json").read_text())["audits"] == data["audits"]
-    status, _, _ = run("report", tmp_path / "out" / "audit.json", "--to", tmp_path / "r.html")
-    assert (tmp_path / "r.html").read_text() == page
+    status, _, _ = run(
+        "report", tmp_path / "out" / "audit.json", "--to", tmp_path / "b/report.html"
+    )
+    assert (tmp_path / "b" / "report.html").read_text() == page
+    assert (tmp_path / "b" / "evidence.html").exists()
 
 
 def test_a_dry_run_leaves_no_trace(run: Run, dogs: Path, sheets: Path, tmp_path: Path) -> None:

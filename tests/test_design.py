@@ -593,14 +593,6 @@ def test_the_command_says_what_the_function_says(made: Path, tmp_path: Path) -> 
     assert json.loads(printed.output)["free"] == ["pictures", "runs"]
 
 
-def test_the_report_draws_what_a_study_costs(audit: Audit) -> None:
-    from hqm.reports.html import render
-
-    page = render(audit, None)
-    assert tells(page, "design.costs", metric="accuracy")
-    assert tells(page, "design.mix")
-
-
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> BenchmarkAudit:
     """A noisier benchmark of the same size before respondents of the same names."""

@@ -13,16 +13,17 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pytest
-from hqm.reports import charts, drawings
+from hqm.reports import drawings
 from hqm.reports.drawings import scatter
-from hqm.reports.html import render
 from hqm.reports.plots import draw
+from hqm.reports.report_figures import board_figure, budget_figure, budget_strip
+from hqm.reports.report_page import render
 from hqm.reports.svg import log_ticks, plot, ticks, wrapped
 from PIL import ImageFont
 
 from hqm import Audit, BenchmarkAudit, Store, UsageError
 from hqm.psychometrics import cronbach_alpha, item_analysis
-from tests.messages import pattern_of, text_of
+from tests.messages import pattern_of
 from tests.test_report import made
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -43,7 +44,7 @@ def drawn(benchmark: BenchmarkAudit) -> dict[str, str]:
     """Every drawing of a report, by name."""
     run, parallel = benchmark.cells[1:3]
     names = [row.name for row in benchmark.respondents]
-    phi = benchmark.estimate("generalizability.phi")
+    phi, budget = benchmark.estimate("generalizability.phi"), benchmark.error_budget()
     every = {
         "scatter": scatter(
             benchmark, "accuracy", run, "accuracy, original", "accuracy, 2nd run", names
@@ -54,17 +55,16 @@ def drawn(benchmark: BenchmarkAudit) -> dict[str, str]:
             parallel,
             benchmark.estimate("parallel_forms.limits_of_agreement"),
         ),
-        "rank_flow": drawings.rank_flow(benchmark, "accuracy", [run, parallel]),
-        "intervals": drawings.intervals(benchmark, "accuracy"),
-        "type_profile": drawings.type_profile(benchmark, "accuracy"),
+        "budget": budget_figure(benchmark, budget),
+        "narrow budget": budget_figure(benchmark, budget, narrow=True),
+        "strip": budget_strip(benchmark, budget, 60.0),
+        "board": board_figure(benchmark),
+        "narrow board": board_figure(benchmark, narrow=True),
         "item_map": drawings.item_map(benchmark, "accuracy")[0],
         "decision_curve": drawings.decision_curve(phi),
-        "response_map": charts.response_map(benchmark, "accuracy"),
-        "agreement": charts.agreement(benchmark, "accuracy"),
-        "type_reliability": charts.type_reliability(benchmark, "accuracy"),
-        "cost": charts.cost(phi),
+        "response_map": drawings.response_map(benchmark, "accuracy"),
     }
-    many = {"radar": charts.radars(benchmark, "accuracy"), "pair": charts.type_pairs(benchmark)}
+    many = {"pair": drawings.type_pairs(benchmark)}
     for name, text in many.items():
         every |= {
             f"{name} {i}": f"{part}</svg>" for i, part in enumerate(text.split("</svg>")[:-1])
@@ -95,7 +95,7 @@ def level_lines(svg: str, width: str) -> list[tuple[float, float, float]]:
 
 def test_those_who_cannot_see_it_are_told(benchmark: BenchmarkAudit) -> None:
     every = drawn(benchmark)
-    assert len(every) == 11 + len(benchmark.respondents) + 8
+    assert len(every) == 10 + 8
     for name, svg in every.items():
         root = ET.fromstring(svg)
         assert root.attrib["role"] == "img", name
@@ -140,8 +140,8 @@ def test_points_lie_where_their_numbers_say(benchmark: BenchmarkAudit) -> None:
 
 
 def test_intervals_are_drawn_to_their_ends(benchmark: BenchmarkAudit) -> None:
-    svg = drawn(benchmark)["intervals"]
-    points, bars = circles(svg), level_lines(svg, "2.4")
+    svg = drawn(benchmark)["board"]
+    points, bars = circles(svg)[: len(benchmark.respondents)], level_lines(svg, "1.4")
     rows = sorted(benchmark.respondents, key=lambda r: -(r.scores["accuracy"] or 0))
     assert len(points) == len(bars) == len(rows)
     slope, intercept = np.polyfit(
@@ -214,7 +214,7 @@ def test_many_items_share_columns(benchmark: BenchmarkAudit) -> None:
         "responses": {f"recorded/m{k}": "90" * 4500 for k in range(40)},
     }
     large = replace(benchmark, estimates=(replace(estimate, detail={"map": points}),))
-    svg = charts.response_map(large, "accuracy")
+    svg = drawings.response_map(large, "accuracy")
     assert len(svg) < 400_000
     (path,) = [p for p in ET.fromstring(svg).iter(f"{SVG}path") if p.attrib["d"].count("z") > 3]
     assert path.attrib["fill-opacity"] == "0.54", (
@@ -251,8 +251,6 @@ def test_what_precision_costs(benchmark: BenchmarkAudit) -> None:
         )
         errors.append(row["error"])
     assert errors == sorted(errors, reverse=True)
-    title = ET.fromstring(charts.cost(phi)).attrib["aria-label"]
-    assert title == text_of("chart.precision-costs", metric="accuracy", varied="run")
 
 
 def boxes_of_texts(svg: str) -> list[tuple[str, float, float, float, float]]:
@@ -367,15 +365,10 @@ def test_an_audit_of_an_earlier_version_is_drawn_without_what_it_lacks(
             )
         old.append(e)
     earlier = replace(benchmark, estimates=tuple(old), pairs=())
-    page = render(Audit((earlier,)))
-    for caption in (
-        "Response map",
-        "Reliability by type",
-        "What precision costs",
-        "What each type asks",
-    ):
+    page = render(Audit((earlier,))).evidence
+    for caption in ("Response map", "What each type asks"):
         assert caption not in page
-        assert caption in render(Audit((benchmark,)))
+        assert caption in render(Audit((benchmark,))).evidence
 
 
 def test_ticks_are_round_and_few() -> None:

@@ -213,7 +213,7 @@ def test_asking_the_judge_again_gives_its_consistency(
         words = [w for e in shown for said in e["answers"] for w in said["judge_words"]]
         assert any(w.startswith("verifier: Yes") for w in words)
         assert any(w.startswith("verifier: No") for w in words)
-        page = (tmp_path / "out" / "report.html").read_text()
+        page = (tmp_path / "out" / "evidence.html").read_text()
         assert "<blockquote>verifier: Yes ✓</blockquote>" in page
         assert "Judge asked again" in page or "The judge asked again" in page
     finally:

@@ -208,8 +208,8 @@ def test_the_report_and_the_terminal_say_what_each_stage_decides(
 ) -> None:
     released, _, _ = judged
     page = (
-        (released.folder / "out" / "report.html").read_text()
-        if (released.folder / "out" / "report.html").exists()
+        (released.folder / "out" / "evidence.html").read_text()
+        if (released.folder / "out" / "evidence.html").exists()
         else ""
     )
     page = page or next((released.folder / "out").glob("*.html")).read_text()

@@ -627,7 +627,7 @@ def test_labels_of_wrong_answers_without_probabilities_correct_nothing(study: St
         assert "LABELS_NOT_RANDOM" in estimates[name]["flags"]
         assert "by_respondent" not in estimates[name]["detail"]
     assert estimates["labels_at_random"]["value"] < 0.01
-    page = (study.folder / "wrong_out" / "report.html").read_text()
+    page = (study.folder / "wrong_out" / "evidence.html").read_text()
     assert "LABELS_NOT_RANDOM" in page or "no random sample" in page
 
 

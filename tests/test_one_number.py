@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from hqm.reports import tables
 from hqm.reports.benchmark_card import quality_card, quotes
-from hqm.reports.html import render
 from hqm.reports.paper import paper_tables
+from hqm.reports.report_page import render
 
 import hqm
 from hqm import Audit, BenchmarkAudit, Estimate, Store
@@ -69,9 +69,15 @@ class Printed(NamedTuple):
 
 
 def printed(audit: Audit) -> Iterator[Printed]:
-    page = render(audit)
-    for anchor, text in re.findall(r'<a class="sig" href="#(s-\w+)" title="[^"]*">([^<]*)<', page):
-        yield Printed("report", anchor, html.unescape(text))
+    pages = render(audit)
+    signed = r'<a class="sig" href="#(s-\w+)" title="[^"]*">([^<]*)<'
+    for anchor, text in re.findall(signed, pages.evidence):
+        yield Printed("evidence", anchor, html.unescape(text))
+    signed = r'<a class="number" href="evidence.html#(s-\w+)" title="[^"]*">([^<]*)<'
+    for anchor, text in re.findall(signed, pages.report):
+        # a coefficient stands before its interval, without the zero before its point
+        first = html.unescape(text).split()[0]
+        yield Printed("report", anchor, f"0{first}" if first.startswith(".") else first)
     for row in tables.indicators_brief(audit.audits[0]).rows:
         yield from (Printed("terminal", cell.link, cell.text) for cell in row if cell.link)
     for table in paper_tables((audit,)):
@@ -122,8 +128,8 @@ def test_every_number_with_a_signature_is_what_its_estimate_holds(audit: Audit) 
                 estimate.value,
             )
             checked.setdefault(estimate.indicator, set()).add(place.where)
-    assert checked["test_retest.rho_g"] == {"report", "terminal", "paper", "quote"}
-    assert checked["test_retest.pearson"] >= {"report", "terminal", "paper"}
+    assert checked["test_retest.rho_g"] == {"report", "evidence", "terminal", "paper", "quote"}
+    assert checked["test_retest.pearson"] >= {"evidence", "terminal", "paper"}
     assert sum(len(places) > 1 for places in checked.values()) > 15
 
 
@@ -131,7 +137,11 @@ def test_terminal_paper_and_quote_round_the_value_itself(audit: Audit) -> None:
     estimates = {tables.anchor(e.signature): e for e in audit.audits[0].estimates}
     for place in printed(audit):
         value = estimates[place.anchor].value
-        if place.where != "report" and value is not None and PLAIN.fullmatch(place.text):
+        if (
+            place.where not in ("report", "evidence")
+            and value is not None
+            and PLAIN.fullmatch(place.text)
+        ):
             assert is_rounding(place.text, [value]), place
 
 
@@ -150,7 +160,7 @@ def test_the_gate_holds_the_ends_that_the_report_shows(audit: Audit) -> None:
         ]
         assert any(test.end in pair for pair in ends), test
     card = quality_card(audit, tables.default_policy())
-    page = html.unescape(re.sub(r"<[^>]+>", "", render(audit)))
+    page = html.unescape(re.sub(r"<[^>]+>", "", render(audit).evidence))
     for test in gate.tests:
         for number in re.findall(r"(?:lower|upper) end (−?-?\d\.\d+)", test.sentence):
             assert number in page, test.sentence
@@ -171,13 +181,18 @@ def test_the_items_that_a_type_lacks_are_one_number(audit: Audit) -> None:
     benchmark = audit.audits[0]
     asked = needed_by_gate(benchmark, audit)
     assert set(asked) == {"existence", "attribute"}
-    page = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", render(audit))).split())
+    pages = render(audit)
+    evidence, report = (
+        " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+        for page in (pages.evidence, pages.report)
+    )
     for kind, total in asked.items():
         there = benchmark.coverage[kind]["items"]
-        report = re.findall(rf"{kind}: {there} items, [^;]*?([\d,]+) more needed", page)
-        sentence = re.findall(rf"{kind} \(about ([\d,]+) more items needed\)", page)
-        assert report, kind
-        assert {int(n.replace(",", "")) for n in [*report, *sentence]} == {total - there}
+        policy = re.findall(rf"{kind}: {there} items, [^;]*?([\d,]+) more needed", evidence)
+        grid = re.findall(rf"{kind} {there}(?: items)? ◐ \+([\d,]+)", report)
+        assert policy, kind
+        assert grid, kind
+        assert {int(n.replace(",", "")) for n in [*policy, *grid]} == {total - there}
 
 
 def test_a_report_of_the_file_is_the_report_of_the_audit(audit: Audit, tmp_path: Any) -> None:

@@ -552,7 +552,7 @@ def test_an_audit_with_raters_has_the_three_estimates_in_its_json_and_its_report
         share["detail"] | {"method": "REML", "n_raters": 3, "n_labels": len(labels) - 1}
         == share["detail"]
     )
-    report = (tmp_path / "out" / "report.html").read_text()
+    report = (tmp_path / "out" / "evidence.html").read_text()
     for title in (
         "Pearson r given length",
         "r over types within respondents",

@@ -12,8 +12,9 @@ from xml.etree import ElementTree
 
 import pytest
 from hqm.reports.benchmark_card import badge, bibtex, quality_card, quotes
-from hqm.reports.first_screen import in_short
-from hqm.reports.html import render
+from hqm.reports.phrases import in_words
+from hqm.reports.report_page import render
+from hqm.reports.sentences import MARKS, QUESTIONS, Points, seven
 from hqm.reports.tables import FLAG_WORDS, default_policy, interval, number, places
 
 from hqm import FLAGS, Audit, BenchmarkAudit, hold_against, short_signature
@@ -21,19 +22,10 @@ from tests.browser import Browser
 from tests.conftest import Run
 from tests.messages import tells, text_of
 from tests.test_report import Page
-from tests.test_sentences import FLOOR, MDC, PAIRS, RHO, SEM, SHIFT, TESTED, audit_of, est, typed
+from tests.test_sentences import FLOOR, MDC, PAIRS, RHO, SEARCHED, SEM, SHIFT, audit_of, est, typed
 
 R = est("criterion.pearson", 0.93, (0.9, 0.96), (0.8, 0.98))
 ICC = est("parallel_forms.icc_a1", 0.5, (0.4, 0.6), (0.2, 0.7))
-QUESTIONS = (
-    "Do the scores repeat?",
-    "Does the wording change them?",
-    "Do they agree with people?",
-    "Which respondents did it separate?",
-    "Are items faulty?",
-    "How many more items?",
-    "Can I quote it?",
-)
 
 
 def whole(**fields: object) -> BenchmarkAudit:
@@ -50,7 +42,18 @@ def whole(**fields: object) -> BenchmarkAudit:
         for flag in FLAGS
     )
     return audit_of(
-        RHO, FLOOR, SEM, MDC, SHIFT, ICC, R, PAIRS, TESTED, typed(0.06, 0.02), flags=flags, **fields
+        RHO,
+        FLOOR,
+        SEM,
+        MDC,
+        SHIFT,
+        ICC,
+        R,
+        PAIRS,
+        SEARCHED,
+        typed(0.06, 0.02),
+        flags=flags,
+        **fields,
     )
 
 
@@ -84,7 +87,7 @@ def test_a_sentence_has_its_interval_what_it_generalises_over_and_its_signature(
             assert span is not None
             assert f"95% interval {interval(span, places(estimate))} {over}" in sentence
         assert f"signature {short_signature(estimate.signature)})." in sentence
-    assert "39 of the 45 pairs" in by_title["Separation"].sentence
+    assert "44 of the 45 pairs" in by_title["Separation"].sentence
     assert tells(by_title["Separation"].sentence, "quote.no-interval")
     assert not any(quote.title == "Without the pictures" for quote in quotes(whole(), "0.1.0")), (
         "what is not measured is not quoted"
@@ -134,7 +137,7 @@ def test_the_card_fits_a_screen_and_says_what_was_not_measured() -> None:
     assert all(what in line for what in missing)
     passed = sum(test.outcome == "PASS" for test in gate.tests)
     assert f"not passed ({passed} of {len(gate.tests)} tests passed" in text
-    assert all(f"| {question} |" in text for question in QUESTIONS)
+    assert all(f"| {question} |" in text for question in QUESTIONS.values())
     assert short_signature(RHO.signature) in text
 
 
@@ -203,47 +206,35 @@ def group() -> Audit:
     )
 
 
-def test_the_seven_questions_stand_on_the_first_screen_with_their_answers(
-    browser: Browser, tmp_path: Path
-) -> None:
-    (tmp_path / "one.html").write_text(render(Audit((whole(),))))
+def test_the_seven_questions_have_their_answers(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "one.html").write_text(render(Audit((whole(),))).report)
     browser.open(tmp_path / "one.html", 1280, 900)
-    seen = browser.evaluate(
-        "[...document.querySelectorAll('.short dt')].map((dt) => [dt.textContent,"
-        " dt.nextElementSibling.querySelector('.verdict')?.textContent ?? '',"
-        " dt.getBoundingClientRect().bottom])"
+    rows = browser.evaluate(
+        "[...document.querySelectorAll('.seven li')].map((li) => [li.children[0].textContent,"
+        " li.children[1].textContent, li.children[2].textContent])"
     )
-    by_question = {question: (verdict, bottom) for question, verdict, bottom in seen}
-    verdicts = {point.question: point.verdict for point in in_short(whole())}
-    for question in QUESTIONS:
-        assert by_question[question][0] == verdicts[question] != ""
-        assert by_question[question][1] <= 900
-    assert by_question["Do the scores repeat?"][0].startswith("Yes (rho_G 0.9970)")
-    assert by_question["Does the wording change them?"][0] == text_of(
-        "report.mean-moves", shift="−9.3 percentage points"
-    )
-    assert by_question["Which respondents did it separate?"][0] == "39 of 45 pairs."
-    assert browser.evaluate("document.querySelector('.fix ol').children.length") == 5
-    more = browser.evaluate("document.querySelector('.fix p a').textContent")
-    every = browser.evaluate("document.querySelectorAll('.advice li').length")
-    assert more == f"and {every - 5} more"
+    shown = {question: (mark, words) for question, mark, words in rows}
+    wanted = {
+        answer.asked: (MARKS[answer.code], in_words(answer.sentences)) for answer in seven(whole())
+    }
+    assert shown == wanted
+    assert len(shown) == 7
+    assert shown["Do the scores repeat?"][1].startswith("Yes. Reliability .9970 [")
+    assert shown["Which models are separated?"][1].startswith("44 of 45 pairs")
+    bottom = "document.querySelector('.verdict').getBoundingClientRect().bottom"
+    assert browser.evaluate(bottom) < 130, "the verdict stands on top"
     assert browser.errors == []
 
 
-def test_a_group_opens_with_one_table_that_fits_the_first_screen(
-    browser: Browser, tmp_path: Path
-) -> None:
-    (tmp_path / "group.html").write_text(render(group()))
+def test_a_group_opens_with_a_row_for_each_benchmark(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "group.html").write_text(render(group()).report)
     browser.open(tmp_path / "group.html", 1280, 900)
-    assert (
-        browser.evaluate("document.querySelector('#summary').getBoundingClientRect().bottom") <= 900
-    )
-    assert browser.evaluate("document.querySelectorAll('#summary table').length") == 1
+    assert browser.evaluate("document.querySelectorAll('.overview .row').length") == 4
     assert (
         browser.evaluate("[...document.querySelectorAll('details.benchmark')].map((d) => d.open)")
         == [False] * 4
     )
-    browser.evaluate("document.querySelectorAll('#summary tbody th a')[2].click()")
+    browser.evaluate("document.querySelectorAll('.overview h2 a')[2].click()")
     browser.wait("document.querySelectorAll('details.benchmark')[2].open")
     assert browser.errors == []
 
@@ -253,7 +244,7 @@ def test_tables_become_cards_on_a_narrow_screen(
     browser: Browser, tmp_path: Path, dark: bool
 ) -> None:
     for name, audit in (("one", Audit((whole(),))), ("group", group())):
-        (tmp_path / f"{name}.html").write_text(render(audit))
+        (tmp_path / f"{name}.html").write_text(render(audit).evidence)
         browser.open(tmp_path / f"{name}.html", 400, 900, dark=dark)
         browser.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
         assert browser.evaluate("document.documentElement.scrollWidth") <= 400
@@ -272,7 +263,7 @@ def test_tables_become_cards_on_a_narrow_screen(
 
 def test_flags_are_words_with_the_constant_behind() -> None:
     assert set(FLAG_WORDS) == set(FLAGS)
-    parsed = Page(render(Audit((whole(),))))
+    parsed = Page(render(Audit((whole(),))).evidence)
     text = " ".join(parsed.text)
     shown = (
         text[: text.index("“use strict”")]
@@ -290,21 +281,17 @@ def test_flags_are_words_with_the_constant_behind() -> None:
 
 
 def test_the_gate_stands_in_the_report(written: Path) -> None:
-    text = " ".join(" ".join(Page(render(Audit.load(written))).text).split())
+    text = " ".join(" ".join(Page(render(Audit.load(written)).evidence).text).split())
     gate = hold_against(Audit.load(written), default_policy())
     for test in gate.tests:
         assert " ".join(test.sentence.split())[1:60] in text, test.sentence
     assert "Policy “default”: not passed" in text
 
 
-def test_a_score_on_another_scale_is_no_percentage_point() -> None:
+def test_a_score_on_another_scale_is_in_its_own_points() -> None:
     rows = tuple(
         replace(row, scores={"accuracy": 2.5}, cells={c: {"accuracy": 2.5} for c in row.cells})
         for row in whole().respondents
     )
-    verdicts = {
-        point.question: point.verdict for point in in_short(replace(whole(), respondents=rows))
-    }
-    assert verdicts["Does the wording change them?"] == text_of(
-        "report.mean-moves", shift="−0.093 in units of accuracy"
-    )
+    points = Points.of(replace(whole(), respondents=rows))
+    assert (points.said(-0.093), Points.of(whole()).said(-0.093)) == ("−0.09", "−9.3")

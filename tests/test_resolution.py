@@ -240,7 +240,7 @@ def test_a_server_is_sent_smaller_pictures(pictures: Path, tmp_path: Path, run: 
         size for i in range(8) for size in [(40 + 8 * i, 30), (20 + 4 * i, 15)] * 2
     )
     assert tells(out, "report.by-resolution", metric="accuracy")
-    page = (tmp_path / "out" / "report.html").read_text("utf-8")
+    page = (tmp_path / "out" / "evidence.html").read_text("utf-8")
     assert tells(page, "report.by-resolution", metric="accuracy")
     audit = json.loads((tmp_path / "out" / "audit.json").read_text("utf-8"))
     assert audit["record"]["settings"]["resolutions"] == ["50"]

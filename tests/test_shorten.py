@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hqm.reports.html import render
+from hqm.reports.report_page import render
 from hqm.reports.side_tables import full_scores
 from PIL import Image
 from typer.testing import CliRunner, Result
@@ -597,10 +597,10 @@ def test_the_two_forms_are_held_against_each_other_when_both_are_audited(
 def test_the_report_carries_scale_and_loss(
     world: SimpleNamespace, again: hqm.BenchmarkAudit
 ) -> None:
-    page = render(hqm.Audit((again,)))
+    pages = render(hqm.Audit((again,)))
+    page = pages.report + pages.evidence
     loss = read_calibration(world.short / "calibration.json").loss["accuracy"]
     for words in (
-        text_of("short-form.question"),
         "60 of the 240 items of signs@1",
         text_of("short-form.lost", respondents=12, families=6),
         f"{loss.mean_error:.3f}",
@@ -613,7 +613,7 @@ def test_the_report_carries_scale_and_loss(
     assert len(table.rows) == len(NAMES)
     whole = hqm.Audit.load(world.place / "out" / "audit.json").audits[0]
     assert full_scores(whole) is None
-    assert not tells(render(hqm.Audit((whole,))), "short-form.question")
+    assert "of the 240 items" not in render(hqm.Audit((whole,))).report
 
 
 @pytest.mark.usefixtures("again")

@@ -669,7 +669,7 @@ def test_reports_frames_and_json_say_it(
     assert status == 0, err
     sentence = f"{audit.stopped['items']} of {PICTURES * ITEMS} items"
     assert sentence in out
-    page = (tmp_path / "out" / "report.html").read_text()
+    page = (tmp_path / "out" / "evidence.html").read_text()
     assert "Where asking was stopped" in page
     assert (
         f"stopped after {audit.stopped['respondents'][0]['stopped_after']} of {PICTURES * ITEMS}"

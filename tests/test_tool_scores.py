@@ -255,7 +255,7 @@ def test_pages_list_every_answer_that_is_scored_otherwise(
         "audit", "shapes_yesno", "--offline", "--store", store, "--out", tmp_path / "o", "-q"
     )
     assert status == 0, err
-    assert len(listed(tmp_path / "o" / "report.html")) == len(page)
+    assert len(listed(tmp_path / "o" / "evidence.html")) == len(page)
     tools = json.loads((tmp_path / "o" / "audit.json").read_text())["audits"][0]["tools"]
     assert [
         (t["respondent"].removeprefix("recorded/"), len(t["differences"])) for t in tools
@@ -327,4 +327,4 @@ def test_without_a_tools_score_the_reading_is_refused(
     ):
         read_again([str(folder)], opened, RunOptions(), scorings=("recorded",))
     assert json.loads((tmp_path / "o" / "audit.json").read_text())["audits"][0]["tools"] == []
-    assert "answer by answer" not in (tmp_path / "o" / "report.html").read_text()
+    assert "answer by answer" not in (tmp_path / "o" / "evidence.html").read_text()

@@ -142,5 +142,5 @@ def test_from_nothing_to_a_gate_that_people_open(
     with LabelStore(labels_path(plan), readonly=True) as store:
         raters = {each.rater for each in store.labels()}
     assert raters == {"anna", "ben", "adjudication"}
-    page = (tmp_path / "study" / "people" / "report.html").read_text("utf-8")
+    page = (tmp_path / "study" / "people" / "evidence.html").read_text("utf-8")
     assert "anna" in page and "ben" in page, "the report says who labelled"  # noqa: PT018

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 from hqm.reports.evidence_tables import estimates_by_family
+from hqm.reports.phrases import no_use, unit_of
 from hqm.reports.tables import DASH, FAMILIES
-from hqm.reports.units import no_use, unit_of
 
 import hqm
 from hqm import Interval

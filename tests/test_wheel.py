@@ -29,7 +29,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from hqm.version import __version__
-from tests.conftest import NIGHTLY, ROOT, counts, write_benchmark
+from tests.conftest import NIGHTLY, ROOT, counts, needs_torch, write_benchmark
 from tests.servers import PlannedServer, completion, question
 
 TABLE5 = ROOT / "tests" / "tables" / "hqm_table5.csv"
@@ -125,6 +125,7 @@ def test_wheel_and_source_archive_are_small_and_hold_the_same(
     )
 
 
+@needs_torch
 @pytest.mark.slow
 def test_the_wheel_runs_by_itself(wheel: Path, tmp_path: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
@@ -324,6 +325,7 @@ def test_without_extras_the_doctor_says_which_there_are(hqm_there: Run) -> None:
     assert [extra for extra, row in seen["extras"].items() if row["installed"]] == []
 
 
+@needs_torch
 @pytest.mark.slow
 def test_answers_of_another_machine_are_audited_without_torch(
     hqm_there: Run, tmp_path: Path

@@ -40,8 +40,8 @@ def values_of(audit: Any) -> dict[str, dict[str, Any]]:
 
 
 def _entry(audit: Any, indicator: Any) -> dict[str, Any]:
+    from hqm.reports.phrases import no_use
     from hqm.reports.tables import FAMILIES
-    from hqm.reports.units import no_use
 
     every = [
         (part, e)
@@ -73,8 +73,8 @@ def _parts(audit: Any) -> list[Any]:
 
 
 def _described(part: Any, e: Any, every: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
+    from hqm.reports.phrases import unit_of
     from hqm.reports.tables import cell, family_title, places
-    from hqm.reports.units import unit_of
 
     import hqm
 

@@ -34,6 +34,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from typing_extensions import TypedDict
 
+from hqm.auditing.budget import AnswerCode, ErrorBudget, Mend, Question
 from hqm.auditing.disagreements import Example
 from hqm.auditing.frames import TABLES, Table, estimate_rows, facets, frame
 from hqm.auditing.score_differences import ScoreComparison
@@ -503,6 +504,14 @@ class BenchmarkAudit:
         Annotated[Mapping[str, Any], _Like(Analysis, "drawn"), AfterValidator(_check_analysis)], ...
     ] = ()
     """The benchmark's own further tables (`Analysis.to_dict`)."""
+    budget: Mapping[str, ErrorBudget] = field(default_factory=dict)
+    """Audited metric -> its error budget; empty in an audit of an earlier version."""
+    mend: tuple[Mend, ...] = ()
+    """What is to be mended, the gravest first, with what it costs; by the default policy, as
+    `answers` is.
+    """
+    answers: Mapping[Question, AnswerCode] = field(default_factory=dict)
+    """The answers to the seven questions of the report, as codes."""
 
     @property
     def items_used(self) -> int:
@@ -538,6 +547,28 @@ class BenchmarkAudit:
         raise DesignError(
             f"{self.benchmark} has no estimate {indicator!r}", remedy="See its `estimates`."
         )
+
+    def error_budget(self, metric: str | None = None) -> ErrorBudget:
+        """Return all sources of error on one scale, and the gaps of the leaderboard beside them.
+
+        Parameters
+        ----------
+        metric
+            An audited metric; the leading one unless given.
+
+        Raises
+        ------
+        DesignError
+            An earlier version made the audit, or the metric is none of its own.
+        """
+        metric = metric or next(iter(self.metrics))
+        if metric not in self.budget:
+            raise DesignError(
+                f"this audit of {self.benchmark} has no error budget of {metric!r}",
+                remedy=f"It has those of: {', '.join(self.budget) or 'none'}. Make it again with"
+                " `hqm audit NAME`.",
+            )
+        return self.budget[metric]
 
     def to_frame(self, what: Table = "estimates") -> pd.DataFrame:
         """The audit as a tidy pandas frame.
@@ -629,6 +660,10 @@ class Audit:
     def to_json(self) -> str:
         """The text of `audit.json`."""
         data = _AUDIT.dump_python(self, warnings=False)
+        for audit in data["audits"]:
+            if not audit["budget"]:
+                # an earlier version made it: it is written as it was read
+                del audit["budget"], audit["mend"], audit["answers"]
         order = ("hqm_version", "command", "record", "audits")
         ordered = {name: data[name] for name in order}
         return json.dumps(ordered, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -18,9 +18,11 @@ import numpy.typing as npt
 
 from hqm.administration.asks import StoredRespondent
 from hqm.auditing.audit import BenchmarkAudit, RespondentScores
+from hqm.auditing.budget import error_budgets
 from hqm.auditing.definitions import items_to_read, pair_of_each_type
 from hqm.auditing.evaluation_records import metric_of
 from hqm.auditing.evidence import Evidence
+from hqm.auditing.seven_questions import with_answers
 from hqm.benchmark.findings import Finding
 from hqm.errors import DataError
 from hqm.forms.make_forms import count_modes, count_reasons, count_rules
@@ -607,11 +609,13 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
         flags += [each.to_dict() for each in warned]
     estimates += stages(study)
     left_out = (record for metric in evidence.metrics for record in _left_out(study, metric))
-    return replace(
+    whole = replace(
         _assemble(evidence, estimates, flags),
         left_out=written(record for record in left_out if record),
         components={metric.name: study_components(evidence, metric) for metric in evidence.metrics},
+        budget=error_budgets(evidence, estimates, study.protocol(), study.dependence),
     )
+    return with_answers(whole)
 
 
 def _left_out(study: Study, metric: Metric) -> list[LeftOutRecord | None]:
@@ -675,9 +679,7 @@ def _assemble(
             }
             for name, of_name in used.items()
         },
-        truth_yes={
-            name: _truth_yes(of_name) for name, of_name in used.items() if card.task == "yes_no"
-        },
+        truth_yes={n: _truth_yes(f) for n, f in used.items() if card.task == "yes_no"},
         cells=tuple(map(str, matrices)),
         respondents=tuple(
             _respondent(evidence, units, row, who) for row, who in enumerate(evidence.respondents)
@@ -714,9 +716,8 @@ def _findings(evidence: Evidence, estimates: Sequence[Estimate]) -> Iterator[Fin
 
 
 def _truth_yes(form: Form) -> float | None:
-    return (
-        sum(item.target == "yes" for item in form.items) / len(form.items) if form.items else None
-    )
+    yes = sum(item.target == "yes" for item in form.items)
+    return yes / len(form.items) if form.items else None
 
 
 def _respondent(

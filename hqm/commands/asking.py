@@ -20,7 +20,7 @@ from hqm.commands.shared import (
     command,
     labelled,
     readable,
-    render,
+    report_files,
     session_of,
     stem,
     store_path,
@@ -183,14 +183,14 @@ def _write(audited: Audit, folder: Path) -> None:
     write_together({folder / "audit.json": audited.to_json(), folder / "findings.csv": lists})
     try:
         with waiting("drawing the report"):
-            page = render(audited)
+            pages = report_files(audited, folder / "report.html")
     except HQMError:
         raise
     except Exception as error:  # what is audited is written, whatever a figure makes of it
         what = f"the report cannot be drawn; audit.json and findings.csv are in {folder}"
         print(f"hqm: {what}. {report_failure(error)}", file=sys.stderr)
         return
-    write_together({folder / "report.html": page})
+    write_together(pages)
 
 
 def _expect_workers(path: Path, options: RunOptions) -> None:

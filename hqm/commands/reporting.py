@@ -11,7 +11,7 @@ import typer
 
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import OUTPUT, WHAT, PolicyFile, RunOptions
-from hqm.commands.shared import command, find_audit, render, write_together
+from hqm.commands.shared import command, find_audit, report_files, write_together
 from hqm.commands.terminal import print_json
 from hqm.errors import UsageError
 from hqm.version import __version__
@@ -129,11 +129,13 @@ def report(
     else:
         to = to or Path("report.html")
         if to.suffix.lower() in (".html", ".htm"):
-            content = render(joined, held)
-        else:
-            tables = importlib.import_module("hqm.reports.paper").paper_tables(audits)
-            layout = importlib.import_module("hqm.reports.latex_tables")
-            content = layout.formatted(tables, to.suffix.lower(), siunitx=options.output.siunitx)
+            pages = report_files(joined, to, held)
+            write_together(pages)
+            print(f"wrote  {'  '.join(map(str, pages))}")
+            return
+        tables = importlib.import_module("hqm.reports.paper").paper_tables(audits)
+        layout = importlib.import_module("hqm.reports.latex_tables")
+        content = layout.formatted(tables, to.suffix.lower(), siunitx=options.output.siunitx)
     write_together({to: content})
     print(f"wrote  {to}")
 

@@ -179,9 +179,14 @@ def session_of(
     return Session(names, store, options, offline=offline)
 
 
-def render(audit: Audit, policy: Policy | None = None) -> str:
-    """Draw the report of an audit."""
-    return str(importlib.import_module("hqm.reports.html").render(audit, policy))
+def report_files(audit: Audit, page: Path, policy: Policy | None = None) -> dict[Path, str | bytes]:
+    """Return the report of an audit and the evidence that lies beside it, by their paths.
+
+    They are made by the package `hqm.reports`, which the rest does not depend on.
+    """
+    own = "evidence.html" if page.stem == "report" else f"{page.stem}-evidence.html"
+    made = importlib.import_module("hqm.reports.report_page").render(audit, policy, own)
+    return {page: str(made.report), page.with_name(own): str(made.evidence)}
 
 
 def write_text(path: Path, text: str) -> None:

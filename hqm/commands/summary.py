@@ -6,7 +6,7 @@ import importlib
 import shlex
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hqm.commands.terminal import width
 
@@ -14,32 +14,38 @@ if TYPE_CHECKING:
     from hqm.auditing.audit import Audit, BenchmarkAudit
 
 _WORDS = {
-    "Do the scores repeat?": "repeat",
-    "Does the wording change them?": "wording",
-    "Do they agree with people?": "people",
-    "Which respondents did it separate?": "separate",
-    "Are items faulty?": "faulty",
-    "How many more items?": "more items",
-    "Can I quote it?": "quote",
+    "repeat": "repeat",
+    "wording": "wording",
+    "people": "people",
+    "separate": "separate",
+    "faulty": "faulty",
+    "more": "more items",
+    "quote": "quote",
 }
 """Question of the report -> its word in the terminal."""
 
 
 def audit(result: Audit, folder: Path) -> None:
-    """Print what a reader of the terminal alone needs to know."""
+    """Print what a reader of the terminal alone needs to know, in the words of the report."""
     from hqm.scoring.rules import advice_on_cut
 
-    room = width()
+    room, sentences = width(), importlib.import_module("hqm.reports.sentences")
+    phrases = importlib.import_module("hqm.reports.phrases")
     for audited in result.audits:
         print()
         print(_heading(audited))
-        for point in _points(audited):
-            line = f"{_WORDS[point.question]:11} {point.verdict}"
-            print(textwrap.shorten(line, room, placeholder=" ..."))
+        head = sentences.headline(audited)
+        verdict = f"{sentences.MARKS[head.code]} {head.text}"
+        print(textwrap.fill(verdict, room, subsequent_indent="  "))
+        # several benchmarks have a verdict each, and their answers in the report
+        for answer in sentences.seven(audited) if len(result.audits) == 1 else ():
+            words = phrases.in_words(answer.sentences)
+            line = f"{sentences.MARKS[answer.code]} {_WORDS[answer.question]:11} {words}"
+            print(textwrap.shorten(line, room, placeholder=" ...", drop_whitespace=False))
         for cell, counts in audited.state_counts.items():
             if advice := advice_on_cut(counts):
                 print(f"{cell}: {advice}.")
-    print(f"wrote  {folder / 'report.html'}  audit.json  findings.csv")
+    print(f"wrote  {folder / 'report.html'}  evidence.html  audit.json  findings.csv")
     print(f"next:  hqm report {shlex.quote(str(folder))} --to table.tex")
 
 
@@ -49,8 +55,3 @@ def _heading(audited: BenchmarkAudit) -> str:
         f"{audited.title}   {audited.items:,} items · {models} model{'' if models == 1 else 's'} ·"
         f" {next(iter(audited.metrics))}"
     )
-
-
-def _points(audited: BenchmarkAudit) -> list[Any]:
-    points = importlib.import_module("hqm.reports.first_screen").in_short(audited)
-    return [point for point in points if point.question in _WORDS]

@@ -205,7 +205,7 @@ def test_a_gate_says_to_raise_max_tokens(run: Run, dogs: Path, tmp_path: Path) -
     )[1]
     assert advice in out
     assert advice in run("gate", tmp_path / "out" / "audit.json")[1]
-    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "out" / "evidence.html").read_text(encoding="utf-8")
     assert advice in re.sub("<[^>]+>", "", page)
 
 
@@ -238,7 +238,7 @@ def test_withheld_answers_that_are_scored_are_flagged(
     assert all(
         "WITHHELD" in estimate.flags and estimate.detail["withheld"] == flagged for estimate in own
     )
-    assert f"WITHHELD {flagged}" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert f"WITHHELD {flagged}" in (tmp_path / "out" / "evidence.html").read_text(encoding="utf-8")
 
 
 WRONG_OPTIONS: dict[str, tuple[tuple[str, ...], str]] = {

@@ -197,7 +197,7 @@ def test_every_command_takes_every_script(run: Run, world: Path, tmp_path: Path)
         "recorded/🤖",
     ]
     assert audit.title == "世界 عالم 🌍"
-    page = (out / "report.html").read_text(encoding="utf-8")
+    page = (out / "evidence.html").read_text(encoding="utf-8")
     assert "世界 عالم 🌍" in page
     assert "右から左 שלום" in page
     for name in ("表.tex", "表.csv", "表.md", "表.json", "報告.html"):

@@ -18,10 +18,10 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from hqm.reports.phrases import in_words
-from hqm.reports.verdicts import all_advice, to_fix
+from hqm.reports.sentences import mend_lines
 
 import hqm
+from hqm.auditing.seven_questions import to_mend
 from tests.drawn_benchmarks import Drawn, bad, good
 
 FIRST_SEED = 70_000
@@ -38,16 +38,13 @@ def _named(drawn: Drawn, audit: hqm.BenchmarkAudit) -> dict[str, bool]:
     """Which of the planted defects the five sentences name, and whether the list to read begins
     with them.
     """
-    first = [in_words([sentence]) for sentence in to_fix(audit)]
+    first = [f"{line.title}. {line.sentence}" for line in mend_lines(audit, to_mend(audit))[:5]]
     wanted = {
         "contradictory twins": ("different right answers",),
-        "wrong keys": ("keys", "wrong"),
-        "solvable type": ("words alone", "existence"),
-        "position leak": ("relation", "Shuffle"),
-        "faulty pictures": (
-            f"{len(drawn.missing)} pictures are missing",
-            f"{len(drawn.broken)} pictures are broken",
-        ),
+        "wrong keys": ("eys to check",),
+        "solvable type": ("eak", "existence"),
+        "position leak": ("eak", "relation"),
+        "faulty pictures": (f"{len(drawn.missing)} missing", f"{len(drawn.broken)} broken"),
     }
     said = {
         name: any(all(word in sentence for word in words) for sentence in first)
@@ -81,9 +78,9 @@ def main(drawings: int) -> None:
                     name for name, yes in _named(drawn, _audit(drawn, home)).items() if yes
                 )
                 drawn = good(home / "good", FIRST_SEED + k, task=task, respondents=respondents)
-                for each in all_advice(_audit(drawn, home / "good")):
-                    if each.grade == "benchmark":
-                        invented[json.dumps([task, respondents, each.kind])] += 1
+                for each in to_mend(_audit(drawn, home / "good")):
+                    if each.severity != "note":
+                        invented[json.dumps([task, respondents, each.what])] += 1
         shares = " | ".join(f"{counts[name] / drawings:.2f}" for name in columns)
         print(f"| {task}, {respondents} respondents | {drawings} | {shares} |", flush=True)
     print(

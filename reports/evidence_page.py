@@ -1,5 +1,5 @@
-"""The HTML report: one self-contained file that loads nothing and has the same bytes for the same
-audit.
+"""The evidence behind a report: every table, figure, list and signature, folded by section; and the
+templates and scripts of all pages.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hqm.reports import (
-    charts,
     drawings,
     evidence_tables,
     item_tables,
@@ -23,27 +22,76 @@ from hqm.reports import (
     tables,
     type_tables,
 )
-from hqm.reports.benchmark_card import Quote, badge, bibtex, quotes
-from hqm.reports.charts import Figure, administration_figures, drawn_if_any
+from hqm.reports.benchmark_card import Quote, bibtex, gate_table, of_benchmark, quotes
+from hqm.reports.drawings import Figure, administration_figures, drawn_if_any
 from hqm.reports.evidence_tables import estimates_by_family
-from hqm.reports.first_screen import (
-    Point,
-    comparison,
-    gate_table,
-    in_short,
-    of_benchmark,
-    paragraph,
-)
 from hqm.reports.item_tables import FACETS, MARKS, Listed, ToRead, as_shown, lists, to_read
-from hqm.reports.phrases import Reader, Sentence, in_words
-from hqm.reports.tables import Table, default_policy
-from hqm.reports.verdicts import GRADES, MOST, all_advice
+from hqm.reports.phrases import Terms
+from hqm.reports.sentences import MendLine, mend_lines
+from hqm.reports.tables import Table, short
 
-from hqm import Audit, BenchmarkAudit, Gate, Policy, hold_against
+from hqm import Audit, BenchmarkAudit, Gate, Policy, hold_against, to_mend
 
 if TYPE_CHECKING:
     import jinja2
     from markupsafe import Markup
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*(?: (?:[A-Z]+|[0-9]+)\b)?")
+
+
+@cache
+def environment(style: str = "evidence.css") -> jinja2.Environment:
+    """The templates of all pages, compiled once however many are written."""
+    import jinja2
+    from markupsafe import Markup
+
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["options"] = _unbroken
+    made.filters["short"] = short
+
+    @jinja2.pass_context
+    def explained(context: jinja2.runtime.Context, text: str) -> Markup:
+        return Markup(context["terms_met"].explain(text))  # escaped there
+
+    made.filters["terms"] = explained
+    # our own file, no data in it
+    made.globals["style"] = Markup((_TEMPLATES / style).read_text(encoding="utf-8"))
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script of ours, and the hash by which alone a page lets it run."""
+
+    text: Markup
+    hash: str
+
+
+def script(name: str) -> Script:
+    """A script among the templates."""
+    from markupsafe import Markup
+
+    text = (_TEMPLATES / name).read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+    return Script(Markup(text), digest)  # our own file, no data in it
+
+
+def _unbroken(text: str) -> Markup:
+    """Text for the page whose options of the command line (`--criterion FILE`) stay on one line."""
+    from markupsafe import Markup, escape
+
+    # escaped first
+    return Markup(_OPTION.sub(r'<span class="option">\g<0></span>', str(escape(text))))
+
+
+# --- the page of the evidence ---
 
 BRIEF = {
     "Reliability by source of error": "Reliability",
@@ -63,9 +111,7 @@ BRIEF = {
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A part of a benchmark's section: a heading, drawings, tables, and the terms that first appear
-    in it.
-    """
+    """A part of a benchmark's section: a heading, drawings and tables."""
 
     title: str
     brief: str
@@ -74,7 +120,6 @@ class Group:
     remarks: tuple[str, ...] = ()
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
-    terms: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +128,6 @@ class Section:
 
     audit: BenchmarkAudit
     anchor: str
-    points: tuple[Point, ...]
-    terms: tuple[tuple[str, str], ...]
     metrics: tuple[tuple[str, str], ...]
     groups: tuple[Group, ...]
     examples: tuple[Mapping[str, Any], ...]
@@ -92,11 +135,10 @@ class Section:
     types: tuple[str, ...]
     respondents: tuple[tuple[str, str], ...]
     gate: Table
-    advice: tuple[tuple[str, tuple[Sentence, ...]], ...]
-    """What to fix, by grade: the title of the grade, and all sentences in order."""
+    mend: tuple[MendLine, ...]
+    """Everything to mend, in order."""
     quotes: tuple[Quote, ...]
     bibtex: str
-    badge: str
     to_read: tuple[ToRead, ...]
     lists: tuple[Listed, ...]
     made: str
@@ -110,11 +152,6 @@ class Section:
             "Quote this": f"{self.anchor}-quote",
             **({"Read these items": f"{self.anchor}-read"} if self.to_read else {}),
         }
-
-    @property
-    def more_advice(self) -> int:
-        """How much advice the first screen does not show."""
-        return max(0, sum(len(sentences) for _, sentences in self.advice) - MOST)
 
     @property
     def can_be_marked(self) -> bool:
@@ -140,92 +177,34 @@ class Section:
         ]
 
 
-_TEMPLATES = Path(__file__).parent / "templates"
-
-
-@cache
-def environment() -> jinja2.Environment:
-    """The templates of all pages, compiled once however many are written."""
-    import jinja2
-    from markupsafe import Markup
-
-    made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters["options"] = _unbroken
-    made.filters["short"] = tables.short
-    # our own file, no data in it
-    made.globals["style"] = Markup((_TEMPLATES / "report.css").read_text(encoding="utf-8"))
-    return made
-
-
-def render(audit: Audit, policy: Policy | None = None) -> str:
-    """The report as text; its goals are those of the policy, of the default one unless given."""
-    from markupsafe import Markup
-
-    script = (_TEMPLATES / "report.js").read_text(encoding="utf-8")
-    reader = Reader()
-    summary = tables.summary(audit)
-    held = hold_against(audit, policy or default_policy())
-    points = [tuple(in_short(benchmark, policy)) for benchmark in audit.audits]
-    first = [
-        tuple(
-            reader.meets(
-                text for point in own for text in (point.question, in_words(point.sentences))
-            )
-        )
-        for own in points
+def sections_of(audit: Audit, policy: Policy) -> list[Section]:
+    """The evidence on each benchmark."""
+    held = hold_against(audit, policy)
+    return [
+        _section(benchmark, i, held=held, version=audit.hqm_version)
+        for i, benchmark in enumerate(audit.audits, 1)
     ]
-    summary_terms = reader.meets(summary.texts()) if len(audit.audits) > 1 else []
-    sections = [
-        _section(
-            benchmark,
-            i,
-            benchmark_points,
-            terms,
-            reader,
-            held=held,
-            policy=policy,
-            version=audit.hqm_version,
-        )
-        for i, (benchmark, benchmark_points, terms) in enumerate(
-            zip(audit.audits, points, first, strict=True), 1
-        )
-    ]
+
+
+def render(audit: Audit, sections: Sequence[Section]) -> str:
+    """The page of the evidence as text."""
+    code = script("evidence.js")
     return (
         environment()
-        .get_template("report.html")
+        .get_template("evidence.html")
         .render(
             audit=audit,
-            summary=summary,
-            summary_terms=summary_terms,
+            summary=tables.summary(audit),
             sections=sections,
             marks=MARKS,
-            comparison=comparison(audit, points, [section.places for section in sections]),
-            paragraph=paragraph(
-                audit, [of_benchmark(held, benchmark) for benchmark in audit.audits]
-            ),
             record=tables.record(audit),
             identities=tables.identities(audit),
             signatures=_signatures(audit.audits),
-            script=Markup(script),  # our own file, no data in it
-            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
+            terms_met=Terms(),
+            script=code.text,
+            script_hash=code.hash,
         )
     )
-
-
-def _unbroken(text: str) -> Markup:
-    """Text for the page whose options of the command line (`--criterion FILE`) stay on one line."""
-    from markupsafe import Markup, escape
-
-    option = r"(?<![\w-])--[a-z][a-z-]*(?: (?:[A-Z]+|[0-9]+)\b)?"
-    return Markup(
-        re.sub(option, r'<span class="option">\g<0></span>', str(escape(text)))
-    )  # escaped first
 
 
 def _signatures(audits: Iterable[BenchmarkAudit]) -> list[tuple[str, str, str]]:
@@ -249,33 +228,23 @@ def _signatures(audits: Iterable[BenchmarkAudit]) -> list[tuple[str, str, str]]:
 def _section(
     audit: BenchmarkAudit,
     i: int,
-    points: tuple[Point, ...],
-    first: tuple[tuple[str, str], ...],
-    reader: Reader,
     *,
     held: Gate,
-    policy: Policy | None,
     version: str,
 ) -> Section:
     groups = []
     for n, part in enumerate(_parts(audit), 1):
         kept = tuple(table for table in part.tables if table is not None)
-        texts = [
-            part.title,
-            *part.remarks,
-            *(f.caption for f in part.figures),
-            *(text for table in kept for text in table.texts()),
-        ]
         if kept or part.figures or part.remarks:
+            anchor = part.anchor and f"b{i}-{part.anchor}"
             groups.append(
                 Group(
                     part.title,
                     BRIEF.get(part.title, part.title),
-                    f"b{i}-{n}",
+                    anchor or f"b{i}-{n}",
                     tuple(part.remarks),
                     tuple(part.figures),
                     kept,
-                    tuple(reader.meets(texts)),
                 )
             )
     facets = dict.fromkeys(facet for example in audit.examples for facet in example["facets"])
@@ -286,8 +255,6 @@ def _section(
     return Section(
         audit=audit,
         anchor=f"b{i}",
-        points=points,
-        terms=first,
         metrics=tuple(
             (name, about["about"]) for name, about in audit.metrics.items() if about.get("about")
         ),
@@ -297,24 +264,13 @@ def _section(
         types=tuple(kinds),
         respondents=tuple((name, tables.short(name)) for name in names),
         gate=gate_table(of_benchmark(held, audit)),
-        advice=_by_grade(audit, policy),
+        mend=tuple(mend_lines(audit, to_mend(audit))),
         quotes=quotes(audit, version),
         bibtex=bibtex(audit, version),
-        badge=badge(Audit((audit,)), policy or default_policy()),
         to_read=to_read(audit),
         lists=lists(audit, f"b{i}"),
         made=tables.anchor(score_tables.made_of(audit)),
     )
-
-
-def _by_grade(
-    audit: BenchmarkAudit, policy: Policy | None
-) -> tuple[tuple[str, tuple[Sentence, ...]], ...]:
-    every = all_advice(audit, policy)
-    kept = {
-        grade: tuple(each.sentence for each in every if each.grade == grade) for grade in GRADES
-    }
-    return tuple((GRADES[grade], sentences) for grade, sentences in kept.items() if sentences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,11 +281,14 @@ class Part:
     tables: Sequence[Table | None] = ()
     figures: Sequence[Figure] = ()
     remarks: Sequence[str] = ()
+    anchor: str = ""
+    """A name by which the report links to it, where it does."""
 
 
 def _parts(audit: BenchmarkAudit) -> Iterable[Part]:
     """The parts of a benchmark's section, in the order of the page."""
     metric, made_of = next(iter(audit.metrics)), score_tables.made_of(audit)
+    yield Part("Error budget", evidence_tables.budget_tables(audit), anchor="budget")
     if lost := side_tables.remarks(audit):
         yield Part(
             side_tables.SHORT_FORM_TITLE,
@@ -349,11 +308,6 @@ def _parts(audit: BenchmarkAudit) -> Iterable[Part]:
                 audit, ["discriminability"], "How well it separates respondents"
             ),
         ],
-        drawn_if_any(
-            drawings.intervals(audit, metric),
-            f"Leaderboard by {metric}. Bars are 95% intervals over pictures.",
-            made_of,
-        ),
     )
     yield Part(side_tables.STOPS_TITLE, [side_tables.stops_table(audit)])
     yield Part(
@@ -364,6 +318,7 @@ def _parts(audit: BenchmarkAudit) -> Iterable[Part]:
             type_tables.added_value(audit),
         ],
         _figures_of_types(audit, metric, made_of),
+        anchor="types",
     )
     yield Part(
         type_tables.TITLE,
@@ -395,8 +350,9 @@ def _parts(audit: BenchmarkAudit) -> Iterable[Part]:
         "What can be known without the picture",
         evidence_tables.blind(audit),
         remarks=[without] if without else [],
+        anchor="blind",
     )
-    yield Part("Unscored answers", [score_tables.states(audit)])
+    yield Part("Unscored answers", [score_tables.states(audit)], anchor="states")
     yield Part(side_tables.TOOLS_TITLE, side_tables.harness_parts(audit))
     yield Part("Forms and data", [score_tables.forms(audit), score_tables.findings(audit)])
     yield Part("All estimates", estimates_by_family(audit))
@@ -405,26 +361,7 @@ def _parts(audit: BenchmarkAudit) -> Iterable[Part]:
 def _figures_of_types(audit: BenchmarkAudit, metric: str, made_of: str) -> list[Figure]:
     return [
         *drawn_if_any(
-            drawings.type_profile(audit, metric),
-            f"{metric} by type: each point is a respondent, and the type with the lowest median is"
-            " at the bottom.",
-            made_of,
-        ),
-        *drawn_if_any(
-            charts.type_reliability(audit, metric),
-            "Reliability by type: Cronbach's alpha of the type's items, pictures being the parts"
-            " of the test; the dashed line is .90.",
-            made_of,
-        ),
-        *drawn_if_any(
-            charts.radars(audit, metric),
-            f"{metric} by type, a radar for each respondent; dashed: the median respondent; bars:"
-            " 1.96 standard errors of the type.",
-            made_of,
-            wide=True,
-        ),
-        *drawn_if_any(
-            charts.type_pairs(audit),
+            drawings.type_pairs(audit),
             "What each type asks: its first item with a picture, not chosen by how it was"
             " answered.",
             "",
@@ -478,7 +415,7 @@ def _items(audit: BenchmarkAudit, metric: str, made_of: str) -> Part:
                 made_of,
             ),
             *drawn_if_any(
-                charts.response_map(audit, metric),
+                drawings.response_map(audit, metric),
                 "Response map: a row is a respondent, the ablest on top; a column is an item, or"
                 " neighbouring items where there are many.",
                 made_of,
@@ -512,20 +449,6 @@ def _variance(audit: BenchmarkAudit) -> Part:
             " this audit with its interval.",
             e.signature,
         )
-        figures += drawn_if_any(
-            charts.cost(e),
-            f"What precision costs: the standard error of a respondent's {e.metric}, read as the"
-            " score itself, against the answers it takes.",
-            e.signature,
-        )
-    figures += drawn_if_any(
-        side_tables.study_curve(audit, metric),
-        f"What a study costs: the smallest difference in {metric} between two respondents that a"
-        " test over pictures finds with 80% power, against answers, for several mixes of items,"
-        " wordings and runs. `hqm design audit.json --target 'mdd<=.02'` finds the cheapest that"
-        " reaches your targets.",
-        "",
-    )
     expected = tables.find(audit, "expected.reliability", metric)
     figures += drawn_if_any(
         drawings.decision_curve(expected),

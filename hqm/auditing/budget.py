@@ -1,0 +1,525 @@
+"""The error budget of an audit: by how much each change moves the scores, which gaps of the
+leaderboard are larger, and what each thing to mend costs.
+
+All numbers are in the unit of the score; reports show those of shares in points, times 100. The
+rows of `Answers` stand here too, because an audit holds both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Literal, cast
+
+import numpy as np
+from pydantic import ConfigDict, Field
+
+from hqm.imports.human_labels import labelled_by
+from hqm.indicators import Case, Protocol, case, family_of
+from hqm.indicators.labelled import beside_people, label_weights
+from hqm.labels.people_labels import FAITHFUL
+from hqm.psychometrics import Coefficient, FamilyDependence, mean_shift
+from hqm.psychometrics.error_budget import (
+    ErrorBand,
+    change_band,
+    gap_bounds,
+    item_band,
+    metric_band,
+    rerun_band,
+    wording_band,
+)
+from hqm.scoring.matrix import ScoreMatrix
+from hqm.scoring.metrics import Array, Metric
+from hqm.types import Count, Estimate, Number, finite
+
+if TYPE_CHECKING:
+    from hqm.auditing.evidence import Evidence
+
+ErrorSource = Literal[
+    "seed",
+    "items",
+    "wording",
+    "negation",
+    "judge",
+    "people",
+    "resolution",
+    "blind",
+    "metric",
+]
+"""What can be changed of an audit, in the order in which reports show it."""
+OPTIONS: Mapping[ErrorSource, str] = {
+    "seed": "--runs 2",
+    "wording": "--forms original,parallel",
+    "negation": "--forms original,parallel",
+    "judge": "--judge NAME",
+    "people": "--criterion FILE",
+    "resolution": "--resolution 50",
+    "blind": "--blind",
+}
+"""The option of `hqm audit` that measures a source."""
+_EXACT = ConfigDict(extra="forbid")
+Width = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0)] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetRow:
+    """What one source of error does to the scores of one metric.
+
+    Parameters
+    ----------
+    source
+        What was changed.
+    status
+        `ok`; `few` where too few respondents allow a band and only their moves are shown;
+        `not_measured`; `not_applicable` where the benchmark does not know this source.
+    other
+        The administrations, labels or metric that the reference is compared with.
+    half
+        95 % of the moves of one respondent against the others are smaller, and a larger gap stands
+        clear of this source. There is none without the picture, where a drop is wanted.
+    any_wording
+        95 % of the moves to a wording that nobody asked, shift included; of wordings alone.
+    shift, low, high
+        The mean move, with its 95 % interval.
+    moves
+        Respondent -> its observed move; of seeds and items, its own half-width.
+    respondents, factor
+        How many respondents moved, and the quantile in `half`.
+    answers
+        How many answers people labelled.
+    reason
+        Why there is no band.
+    """
+
+    __pydantic_config__ = _EXACT
+    source: ErrorSource
+    status: Literal["ok", "few", "not_measured", "not_applicable"] = "not_measured"
+    other: tuple[str, ...] = ()
+    half: Width = None
+    any_wording: Width = None
+    shift: Number = None
+    low: Number = None
+    high: Number = None
+    moves: Mapping[str, Number] = field(default_factory=dict)
+    respondents: Count = 0
+    factor: Number = None
+    answers: Count = 0
+    reason: str = ""
+
+    @property
+    def option(self) -> str:
+        """The option of `hqm audit` that measures it."""
+        return OPTIONS.get(self.source, "")
+
+    @property
+    def shown(self) -> bool:
+        """Whether the shift is more than chance: its interval leaves out 0."""
+        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
+
+
+Question = Literal["repeat", "wording", "people", "separate", "faulty", "more", "quote"]
+"""The seven questions of a report."""
+AnswerCode = Literal["fine", "look", "wrong", "not_measured"]
+"""The answer to a question: nothing to do, look at it, it is wrong, or nobody measured it."""
+MendSeverity = Literal["fault", "doubt", "note"]
+"""How grave a thing to mend is: it is shown, it is suspected, or it makes no score wrong."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mend:
+    """One thing to mend.
+
+    Parameters
+    ----------
+    what, severity
+        Its kind, and how grave it is.
+    count, names
+        How many there are, and which: items, types, pictures, or the name of a finding.
+    cost
+        By how much it can move the score of a respondent that is right, as a share of the items.
+    by, accuracy, baseline
+        Of leaks: what predicts the right answers best, how many of them, and how many always giving
+        the most frequent answer.
+    sentence, remedy
+        Of findings: what was found, and what to do.
+    """
+
+    __pydantic_config__ = _EXACT
+    what: Literal[
+        "keys",
+        "two_keys",
+        "leaks",
+        "pictures",
+        "repeats",
+        "unscored",
+        "empty_types",
+        "balance",
+        "finding",
+    ]
+    severity: MendSeverity
+    count: Count = 0
+    names: tuple[str, ...] = ()
+    cost: Width = None
+    by: str = ""
+    accuracy: Number = None
+    baseline: Number = None
+    sentence: str = ""
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """The gap between two neighbours of the leaderboard.
+
+    Parameters
+    ----------
+    first, other
+        The better one and the next.
+    gap
+        How far the better one leads.
+    low, high
+        The 95 % interval over other pictures, which both see.
+    clear, not_clear
+        The measured sources that the gap is larger than, and the others.
+    """
+
+    __pydantic_config__ = _EXACT
+    first: str
+    other: str
+    gap: Number
+    low: Number
+    high: Number
+    clear: tuple[ErrorSource, ...]
+    not_clear: tuple[ErrorSource, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorBudget:
+    """All sources of error of one metric on one scale, and the gaps of its leaderboard.
+
+    Parameters
+    ----------
+    rows
+        A row for each source, measured or not.
+    gaps
+        Neighbours of the leaderboard from the first place on.
+    mean, mean_error
+        The mean score of the respondents, and its standard error over pictures.
+    """
+
+    __pydantic_config__ = _EXACT
+    metric: str
+    rows: tuple[BudgetRow, ...]
+    gaps: tuple[Gap, ...] = ()
+    mean: Number = None
+    mean_error: Width = None
+
+    def row(self, source: str) -> BudgetRow:
+        """Return the row of a source; one that says `not_measured` where there is none."""
+        absent = BudgetRow(source=cast("ErrorSource", source))
+        return next((row for row in self.rows if row.source == source), absent)
+
+
+def error_budgets(
+    evidence: Evidence,
+    estimates: Sequence[Estimate],
+    protocol: Protocol,
+    dependence: Mapping[str, FamilyDependence],
+) -> dict[str, ErrorBudget]:
+    """Return the error budget of every audited metric."""
+    budgets = {}
+    for metric in evidence.metrics:
+        n_effective = dependence[metric.name].n_eff
+        independent = n_effective if math.isfinite(n_effective) else None
+        budgets[metric.name] = error_budget(evidence, metric, estimates, protocol, independent)
+    return budgets
+
+
+def error_budget(
+    evidence: Evidence,
+    metric: Metric,
+    estimates: Sequence[Estimate],
+    protocol: Protocol,
+    n_effective: float | None = None,
+) -> ErrorBudget:
+    """Return the error budget of a metric.
+
+    Parameters
+    ----------
+    estimates
+        Those of the audit, where shifts and the noise of reruns are read, so that it holds one
+        number for each.
+    protocol, n_effective
+        As for the cases that the estimates come from.
+    """
+    alone = case("", "", (evidence.first,), metric, protocol)
+    estimates = [each for each in estimates if each.metric == metric.name]
+    rows = [
+        _seed(evidence, alone, estimates),
+        _items(alone),
+        *_wordings(evidence, metric, protocol, estimates, n_effective),
+        *_others(evidence, metric, protocol, estimates, n_effective),
+        _other_metric(evidence, metric),
+    ]
+    scores, without = alone.scores[0], alone.without[0]
+    scored = np.isfinite(scores)
+    error = item_band(without[scored].mean(axis=0, keepdims=True) if scored.any() else without)
+    return ErrorBudget(
+        metric=metric.name,
+        rows=tuple(rows),
+        gaps=tuple(_gaps(alone, rows, estimates)),
+        mean=finite(float(scores[scored].mean())) if scored.any() else None,
+        mean_error=finite(error.half / error.factor / math.sqrt(2)),
+    )
+
+
+def _estimate(estimates: Sequence[Estimate], indicator: str, other: str = "") -> Estimate | None:
+    wanted = (e for e in estimates if e.indicator == indicator)
+    return next((e for e in wanted if not other or e.other == other), None)
+
+
+def _row(
+    source: ErrorSource,
+    respondents: Sequence[str],
+    band: ErrorBand,
+    *,
+    shift: Coefficient | None = None,
+    other: tuple[str, ...] = (),
+    answers: int = 0,
+) -> BudgetRow:
+    """Return a row from its band and its shift; of other items, the band has the shift."""
+    if band.shift is not None:
+        shift = Coefficient(0.0, band.shift.low, band.shift.high)
+    own = {
+        name: float(move)
+        for name, move in zip(respondents, band.moves.tolist(), strict=True)
+        if math.isfinite(move)
+    }
+    return BudgetRow(
+        source=source,
+        status="ok" if band.status == "ok" else "few",
+        other=other,
+        half=finite(band.half),
+        any_wording=finite(band.any_wording),
+        shift=None if shift is None else finite(shift.value),
+        low=None if shift is None else finite(shift.low),
+        high=None if shift is None else finite(shift.high),
+        moves=own,
+        respondents=len(own),
+        factor=finite(band.factor),
+        answers=answers,
+        reason=band.reason,
+    )
+
+
+def _shift_in(estimates: Sequence[Estimate], indicator: str, other: str = "") -> Coefficient | None:
+    """Return the shift that the audit estimates elsewhere, so that it holds one number for it."""
+    estimate = _estimate(estimates, indicator, other)
+    if estimate is None or estimate.value is None:
+        return None
+    near = estimate.interval("model_population") or estimate.interval("fixed_models")
+    ends = (near.low, near.high) if near is not None else ()
+    return Coefficient(estimate.value, *ends)
+
+
+def _mean_move(band: ErrorBand, n_effective: float | None) -> Coefficient:
+    known = band.moves[np.isfinite(band.moves)]
+    return mean_shift(np.zeros(len(known)), known, n_effective=n_effective)
+
+
+def _seed(evidence: Evidence, alone: Case, estimates: Sequence[Estimate]) -> BudgetRow:
+    """Return the row of reruns, from each respondent's own standard error of measurement."""
+    sem = _estimate(estimates, "test_retest.sem")
+    if sem is None or sem.value is None:
+        reason = "" if sem is None else sem.reason
+        return BudgetRow(source="seed", reason=reason)
+    own = sem.detail.get("by_respondent") or {}
+    noise = np.array([_number(own.get(name)) for name in alone.respondents]) ** 2
+    counted = alone.units[0].scored.sum(axis=1).astype(np.float64)
+    # of answers that repeat by construction, no term stands in for reruns that happened to agree
+    items = counted if alone.metric.share and np.nansum(noise) > 0 else None
+    shift = _shift_in(estimates, "test_retest.mean_shift")
+    runs = tuple(str(c) for c in evidence.matrices if evidence.reference.differing(c) == ("run",))
+    return _row("seed", alone.respondents, rerun_band(noise, items), shift=shift, other=runs)
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) else math.nan
+
+
+def _items(alone: Case) -> BudgetRow:
+    return _row("items", alone.respondents, item_band(alone.without[0]))
+
+
+def is_negating(matrix: ScoreMatrix, first: ScoreMatrix) -> bool:
+    """Return whether a form turns round what is asked: most of its keys are the other answer."""
+    keys = {item.id: item.target for item in first.items}
+    pairs = [(keys[item.id], item.target) for item in matrix.items if item.id in keys]
+    turned = sum({str(before), str(after)} == {"yes", "no"} for before, after in pairs)
+    return turned > len(pairs) / 2
+
+
+def _wordings(
+    evidence: Evidence,
+    metric: Metric,
+    protocol: Protocol,
+    estimates: Sequence[Estimate],
+    n_effective: float | None,
+) -> Iterator[BudgetRow]:
+    """Yield the rows of other wordings and of negated questions, which are never mixed."""
+    first = evidence.first
+    others = [
+        m for c, m in evidence.matrices.items() if evidence.reference.differing(c) == ("form",)
+    ]
+    kinds: dict[ErrorSource, list[ScoreMatrix]] = {"wording": [], "negation": []}
+    for matrix in others:
+        kinds["negation" if is_negating(matrix, first) else "wording"].append(matrix)
+    for source, matrices in kinds.items():
+        if not matrices:
+            if not others and source == "wording":
+                yield BudgetRow(source=source)
+            continue
+        compared = case("parallel_forms", "form", (first, *matrices), metric, protocol)
+        band = wording_band(compared.scores, n_effective=n_effective)
+        names = tuple(str(matrix.cell) for matrix in matrices)
+        # an estimate has the shift to one other wording; to several, the mean move says it
+        shift = _shift_in(estimates, "parallel_forms.mean_shift", names[0])
+        if len(names) > 1:
+            shift = _mean_move(band, n_effective)
+        row = _row(source, compared.respondents, band, shift=shift, other=names)
+        # a negation is no draw from a population of wordings
+        yield replace(row, any_wording=None) if source == "negation" else row
+
+
+_ONE_BY_ONE: tuple[ErrorSource, ...] = ("judge", "people", "resolution", "blind")
+_OF_FACET: Mapping[str, ErrorSource] = {
+    "judge": "judge",
+    "resolution": "resolution",
+    "sight": "blind",
+}
+
+
+def _others(
+    evidence: Evidence,
+    metric: Metric,
+    protocol: Protocol,
+    estimates: Sequence[Estimate],
+    n_effective: float | None,
+) -> Iterator[BudgetRow]:
+    """Yield the rows of another judge, people, smaller pictures and no picture."""
+    measured: dict[ErrorSource, BudgetRow] = {}
+    for cell, matrix in evidence.matrices.items():
+        facets = evidence.reference.differing(cell)
+        if len(facets) != 1 or (source := _OF_FACET.get(facets[0])) is None or source in measured:
+            continue
+        family = family_of(facets[0], evidence.first, matrix)
+        compared = case(family, facets[0], (evidence.first, matrix), metric, protocol)
+        band = change_band(compared.scores[1] - compared.scores[0], n_effective=n_effective)
+        shift = _shift_in(estimates, f"{family}.mean_shift", str(cell))
+        shift = shift or _mean_move(band, n_effective)
+        row = _row(source, compared.respondents, band, shift=shift, other=(str(cell),))
+        measured[source] = replace(row, half=None, factor=None) if source == "blind" else row
+    labelled = _people(evidence, metric, protocol, n_effective)
+    if labelled is not None:
+        measured["people"] = labelled
+    unjudged = () if evidence.benchmark.roles else ("judge",)
+    for missing in _ONE_BY_ONE:
+        yield measured.get(missing) or BudgetRow(
+            source=missing, status="not_applicable" if missing in unjudged else "not_measured"
+        )
+
+
+def _people(
+    evidence: Evidence, metric: Metric, protocol: Protocol, n_effective: float | None
+) -> BudgetRow | None:
+    """Return the row of people's labels in place of the scorer, over the answers with a label."""
+    for other in evidence.labelled:
+        if labelled_by(other.cell.judge) != "people" or not metric.share:
+            continue
+        compared = case(
+            "criterion",
+            "judge",
+            (evidence.first, other),
+            metric,
+            protocol,
+            other_metric=FAITHFUL,
+            sample=evidence.samples.get(other.cell.judge),
+        )
+        automatic, human = beside_people(compared)
+        weights = label_weights(compared)
+        both = np.isfinite(automatic) & np.isfinite(human)
+        share = np.where(both, 1.0 if weights is None else weights, 0.0)
+        apart = np.where(both, human - automatic, 0.0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            moves: Array = (share * apart).sum(axis=1) / share.sum(axis=1)
+        band = change_band(moves, n_effective=n_effective)
+        return _row(
+            "people",
+            compared.respondents,
+            band,
+            shift=_mean_move(band, n_effective),
+            other=(str(other.cell),),
+            answers=int(both.sum()),
+        )
+    return None
+
+
+def _other_metric(evidence: Evidence, metric: Metric) -> BudgetRow:
+    """Return the row of the benchmark's next metric over all items, at the same mean and spread."""
+    first = evidence.first
+    of_release = sorted(evidence.benchmark.metrics, key=lambda other: other.name != "f1")
+    wanted = [m for m in (*evidence.metrics, *of_release) if m.name != metric.name]
+    for other in wanted:
+        if other.subset != metric.subset or other.group:
+            continue
+        scores, others = first.score(metric), first.score(other) * other.sign * metric.sign
+        if not np.isfinite(others).any() or np.allclose(others, scores, equal_nan=True):
+            continue
+        band = metric_band(scores, others)
+        if band.status == "ok":
+            return _row("metric", first.respondents, band, other=(other.name,))
+    return BudgetRow(source="metric", status="not_applicable", reason="it has no second metric")
+
+
+def _gaps(alone: Case, rows: Sequence[BudgetRow], estimates: Sequence[Estimate]) -> Iterator[Gap]:
+    """Yield the neighbours of the leaderboard, with what each gap is larger than.
+
+    A gap is clear of other items where its paired interval leaves out 0 and the pair is in no tied
+    set, whose test allows for the number of pairs.
+    """
+    scores, sign = alone.scores[0], alone.metric.sign
+    left = sign * alone.without[0]
+    apart = _estimate(estimates, "discriminability.separable_pairs")
+    tied = [set(group) for group in apart.detail.get("tied_sets") or ()] if apart else []
+    measured = [row for row in rows if row.half is not None]
+    order = [i for i in np.argsort(-sign * scores, kind="stable") if math.isfinite(scores[i])]
+    for a, b in pairwise(order):
+        first, other = alone.respondents[a], alone.respondents[b]
+        gap = sign * float(scores[a] - scores[b])
+        bounds = gap_bounds(gap, left[a], left[b])
+        separated = bounds.low > 0 and not any({first, other} <= group for group in tied)
+        clear = [
+            row.source
+            for row in measured
+            if (separated if row.source == "items" else gap > _reach(row, first, other))
+        ]
+        yield Gap(
+            first=first,
+            other=other,
+            gap=gap,
+            low=finite(bounds.low),
+            high=finite(bounds.high),
+            clear=tuple(clear),
+            not_clear=tuple(row.source for row in measured if row.source not in clear),
+        )
+
+
+def _reach(row: BudgetRow, first: str, other: str) -> float:
+    """Return the least gap that stands clear: of reruns, never less than these two's own noise."""
+    half = row.half or 0.0
+    if row.source != "seed":
+        return half
+    own = [row.moves.get(name) or 0.0 for name in (first, other)]
+    return max(half, math.hypot(*own) / math.sqrt(2))

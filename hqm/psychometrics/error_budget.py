@@ -1,0 +1,198 @@
+"""The error budget: how far each change of a study moves scores, in the units of the score.
+
+A change (another seed, other items, another wording, another judge, ...) moves all respondents
+together by a shift, and each of them against the others by a further move. The two are never
+joined: a shift spoils comparisons between papers and changes no order, and what changes an order
+spoils no mean. The half-width of a band is also the smallest gap between two respondents that
+stands clear of that change, because 95 % of the differences that it alone makes between two equal
+respondents are smaller. Nothing is added up over changes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.psychometrics.distributions import student_quantile
+from hqm.psychometrics.result import Array, Bounds, Outcome, normal_quantile, shaped
+
+FEWEST_MOVES = 4
+"""Fewer respondents have their moves shown, but no band."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ErrorBand(Outcome):
+    """How far one change moves scores.
+
+    - `half`: 95 % of the moves of one respondent against the others are smaller; NaN where too few
+      respondents were seen.
+    - `moves`: (respondents,): the observed moves with their sign; of reruns and items, where many
+      moves are known, each respondent's own half-width.
+    - `factor`: The quantile that `half` was made with; it carries the small number of respondents.
+    - `shift`: The interval of the mean move where this module makes it; None elsewhere.
+    - `any_wording`: 95 % of the moves by any wording, shift included; NaN for other changes.
+    """
+
+    half: float
+    moves: Array
+    factor: float = math.nan
+    shift: Bounds | None = None
+    any_wording: float = math.nan
+
+
+def rerun_band(
+    noise: npt.ArrayLike, items: npt.ArrayLike | None = None, *, level: float = 0.95
+) -> ErrorBand:
+    """Return the band of another seed: 1.96 sqrt(2 (v + .5 / n^2)), in the mean square for all.
+
+    - `noise`: (respondents,): the variance of one run's score over seeds.
+    - `items`: (respondents,): how many answers the score is a share of; None for no such term.
+    """
+    variance = shaped(noise, "respondents", "noise")
+    if items is not None:
+        # one whose few reruns happened to agree has no band of nothing
+        variance = variance + 0.5 / shaped(items, "respondents", "items") ** 2
+    return _from_variances(2 * variance, normal_quantile(level))
+
+
+def item_band(without: npt.ArrayLike, *, level: float = 0.95) -> ErrorBand:
+    """Return the band of as many other items: t(J - 1) sqrt(2 SE^2), pictures as clusters.
+
+    SE^2 is the delete-one-picture jackknife of each score; the shift is 0, give or take what other
+    items do to the mean score.
+
+    - `without`: (respondents, pictures): the scores with each picture left out.
+    """
+    left = shaped(without, "respondents, pictures", "without")
+    pictures, seen = left.shape[1], np.isfinite(left).all(axis=1)
+    if pictures < 2 or not seen.any():
+        return _absent(
+            np.full(len(left), np.nan), "other items need scores on two pictures or more"
+        )
+    factor = float(student_quantile(0.5 + level / 2, pictures - 1))
+    reach = factor * math.sqrt(2 * _jackknife(left[seen].mean(axis=0, keepdims=True))[0])
+    band = _from_variances(2 * _jackknife(left), factor)
+    shift = Bounds(-reach, reach, "cluster jackknife", level)
+    return ErrorBand(half=band.half, moves=band.moves, factor=factor, shift=shift)
+
+
+def change_band(
+    moves: npt.ArrayLike, *, n_effective: float | None = None, level: float = 0.95
+) -> ErrorBand:
+    """Return the band of a change that each respondent saw once: t(n - 1) s sqrt(1 + 1 / n).
+
+    It is the prediction interval of a further respondent's move about the mean move, so it holds
+    the noise of the seeds too.
+
+    - `moves`: (respondents,): score after the change minus score before it.
+    - `n_effective`: The number of independent respondents, where some are relatives.
+
+    >>> round(change_band([0.01, -0.02, 0.03, 0.0]).half, 4)
+    0.0741
+    """
+    observed = shaped(moves, "respondents", "moves")
+    known = observed[np.isfinite(observed)]
+    n = min(n_effective or math.inf, len(known))
+    if len(known) < FEWEST_MOVES or n < 2:
+        return _absent(observed, _FEW)
+    factor = float(student_quantile(0.5 + level / 2, n - 1))
+    half = factor * float(known.std(ddof=1)) * math.sqrt(1 + 1 / n)
+    return ErrorBand(half=half, moves=observed, factor=factor)
+
+
+def wording_band(
+    scores: npt.ArrayLike, *, n_effective: float | None = None, level: float = 0.95
+) -> ErrorBand:
+    """Return the band of another wording, from two wordings or more of the same items.
+
+    With the mean squares of wordings w and of the rest e, `half` is t(df_e) sqrt(2 MS_e (1 + 1/n)),
+    a respondent's move against the others; for two wordings that is `change_band`. `any_wording` is
+    t(df) sqrt(2 (MS_w / n + MS_e (1 - 1/n))) with Satterthwaite's df: the whole move to a wording
+    that nobody asked. From two wordings it has about one degree of freedom and is very wide.
+
+    - `scores`: (wordings, respondents), the original first.
+    """
+    x = shaped(scores, "wordings, respondents")
+    x = x[:, np.isfinite(x).all(axis=0)]
+    wordings, respondents = x.shape
+    moves = np.asarray(scores, dtype=np.float64)[1:].mean(axis=0) - np.asarray(scores)[0]
+    n = min(n_effective or math.inf, respondents)
+    if respondents < FEWEST_MOVES or n < 2 or wordings < 2:
+        return _absent(moves, _FEW)
+    rest = x - x.mean(axis=0) - x.mean(axis=1, keepdims=True) + x.mean()
+    ms_e = float((rest**2).sum()) / ((wordings - 1) * (respondents - 1))
+    ms_w = respondents * float(x.mean(axis=1).var(ddof=1))
+    df_w, df_e = wordings - 1, (wordings - 1) * (n - 1)
+    factor = float(student_quantile(0.5 + level / 2, df_e))
+    a, b = 2 * ms_w / respondents, 2 * ms_e * (1 - 1 / n)
+    any_wording = 0.0
+    if a + b > 0:
+        freedom = (a + b) ** 2 / (a**2 / df_w + b**2 / df_e)
+        any_wording = float(student_quantile(0.5 + level / 2, freedom)) * math.sqrt(a + b)
+    half = factor * math.sqrt(2 * ms_e * (1 + 1 / n))
+    # a wording that nobody asked moves no less than those that were asked
+    return ErrorBand(half=half, moves=moves, factor=factor, any_wording=max(half, any_wording))
+
+
+def metric_band(scores: npt.ArrayLike, other: npt.ArrayLike, *, level: float = 0.95) -> ErrorBand:
+    """Return the band of another metric, after it is given the mean and the spread of the first.
+
+    Two parameters are taken from the data, so the residual's variance has n - 2 degrees of freedom:
+    t(n - 2) s sqrt(1 + 2 / n). There is no shift: the means are set equal.
+
+    - `scores, other`: (respondents,): both metrics; the other turned round where lower is better.
+    """
+    x, y = shaped(scores, "respondents"), shaped(other, "respondents")
+    both = np.isfinite(x) & np.isfinite(y)
+    n, moves = int(both.sum()), np.full(len(x), np.nan)
+    if n < FEWEST_MOVES:
+        return _absent(moves, _FEW)
+    spread = float(y[both].std(ddof=1))
+    if spread == 0 or float(x[both].std(ddof=1)) == 0:
+        return _absent(moves, "all respondents score alike, so that no metric orders them")
+    moves = x[both].mean() + (y - y[both].mean()) * float(x[both].std(ddof=1)) / spread - x
+    factor = float(student_quantile(0.5 + level / 2, n - 2))
+    deviation = math.sqrt(float((moves[both] ** 2).sum()) / (n - 2))
+    return ErrorBand(half=factor * deviation * math.sqrt(1 + 2 / n), moves=moves, factor=factor)
+
+
+def gap_bounds(
+    gap: float, first_without: npt.ArrayLike, other_without: npt.ArrayLike, *, level: float = 0.95
+) -> Bounds:
+    """Return the interval of the gap between two respondents over other pictures.
+
+    Both saw the same pictures, so each picture is left out of both: gap +- t(J - 1) SE.
+
+    - `first_without, other_without`: (pictures,): the scores with each picture left out.
+    """
+    left = shaped(first_without, "pictures") - shaped(other_without, "pictures")
+    if len(left) < 2:
+        return Bounds(math.nan, math.nan, "cluster jackknife", level)
+    factor = float(student_quantile(0.5 + level / 2, len(left) - 1))
+    half = factor * math.sqrt(_jackknife(left[None])[0])
+    return Bounds(gap - half, gap + half, "cluster jackknife, paired", level)
+
+
+_FEW = f"a band needs {FEWEST_MOVES} respondents"
+
+
+def _absent(moves: Array, reason: str) -> ErrorBand:
+    return ErrorBand(half=math.nan, moves=moves, status="insufficient", reason=reason)
+
+
+def _from_variances(variances: Array, factor: float) -> ErrorBand:
+    known = variances[np.isfinite(variances)]
+    if not len(known):
+        return _absent(np.full(len(variances), np.nan), "nobody has a variance")
+    half = factor * math.sqrt(float(known.mean()))
+    return ErrorBand(half=half, moves=factor * np.sqrt(variances), factor=factor)
+
+
+def _jackknife(left: Array) -> Array:
+    """(rows,): the variance of each row's statistic from its values with a cluster left out."""
+    clusters = left.shape[1]
+    apart = left - left.mean(axis=1, keepdims=True)
+    return np.asarray((clusters - 1) / clusters * (apart**2).sum(axis=1))

@@ -1,0 +1,420 @@
+"""The figures of the report: the error budget with the gaps of the leaderboard, and the leaderboard
+with its orders. Each is drawn for a wide and for a narrow page.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from hqm.reports.score_tables import Order, order_in, orders, tied_sets
+from hqm.reports.sentences import (
+    IN_A_LINE,
+    MARKS,
+    SOURCES,
+    Points,
+    board_title,
+    budget_title,
+    gap_code,
+    gap_in_words,
+)
+from hqm.reports.svg import Drawing, Scale, Side, fitting_in, ticks
+from hqm.reports.tables import leading, number, short
+
+from hqm import BenchmarkAudit, BudgetRow, ErrorBudget
+
+INK, QUIET, GRID, RULE = "var(--ink)", "var(--quiet)", "var(--grid)", "var(--rule)"
+BAR, DOT, EMPTY, TIED = "var(--bar)", "var(--dot)", "var(--empty)", "var(--tied)"
+OF_CODE: Mapping[str, str] = {
+    "fine": "var(--fine)",
+    "look": "var(--look)",
+    "wrong": "var(--wrong)",
+    "not_measured": "var(--none)",
+}
+WIDE, NARROW = 1080.0, 344.0
+MOST_GAPS = 9
+"""Gaps of a longer leaderboard are shown of its first places."""
+_FIRST_GAPS = 5
+_MOST_RESPONDENTS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """Where the parts of the error budget stand on a page of this width."""
+
+    narrow: bool
+    scale: Scale
+    measured: float
+    unmeasured: float
+    gap: float
+
+    @property
+    def width(self) -> float:
+        return NARROW if self.narrow else WIDE
+
+
+def shown_gaps(budget: ErrorBudget) -> int:
+    """How many gaps the error budget shows."""
+    return len(budget.gaps) if len(budget.gaps) <= MOST_GAPS else _FIRST_GAPS
+
+
+def _axis(budget: ErrorBudget, factor: float) -> float:
+    """The end of the axis, in points: beyond every bar, shift and gap that is drawn."""
+    reached = [0.0]
+    for row in budget.rows:
+        reached.append(row.half or 0.0)
+        reached += [abs(value) for value in (row.shift, row.low, row.high) if value is not None]
+        if row.source not in ("seed", "items"):
+            reached += [abs((move or 0.0) - (row.shift or 0.0)) for move in row.moves.values()]
+    reached += [gap.gap or 0.0 for gap in budget.gaps[: shown_gaps(budget)]]
+    own = [m or 0.0 for row in budget.rows[:2] for m in row.moves.values()]
+    # one very unsteady model does not make all bars short
+    reached.append(min(max(own, default=0.0), 1.3 * max(reached)))
+    # the drop without the picture may be ten times as large as any error: its arrow ends the axis
+    blind = budget.row("blind")
+    others = [row for row in budget.rows if row.source != "blind"]
+    if blind.shift is not None and len(others) > 1:
+        small = [abs(v) for row in others for v in (row.half, row.high, row.low) if v is not None]
+        small += [gap.gap or 0.0 for gap in budget.gaps[: shown_gaps(budget)]]
+        return 1.06 * factor * max(small, default=abs(blind.shift))
+    return 1.06 * factor * max(reached)
+
+
+def budget_figure(audit: BenchmarkAudit, budget: ErrorBudget, *, narrow: bool = False) -> str:
+    """Every source of error as a bar from zero, in points; below, the gaps of the leaderboard."""
+    points = Points.of(audit, budget.metric)
+    end = _axis(budget, points.factor) or 1.0
+    place = Scale(0, end, 0 if narrow else 224, NARROW - 8 if narrow else 814)
+    page = _Sheet(narrow, place, 54 if narrow else 39, 20, 30 if narrow else 20)
+    rows = [row for row in budget.rows if row.status in ("ok", "few")]
+    unmeasured = [row for row in budget.rows if row.status == "not_measured"]
+    gaps = budget.gaps[: shown_gaps(budget)]
+    height = 30 + page.measured * len(rows) + (0 if narrow else page.unmeasured * len(unmeasured))
+    under = height + 12
+    if gaps:
+        height = under + 34 + page.gap * len(gaps)
+    sheet = Drawing(page.width, height + 6)
+    marks, decimals = ticks(0, end, 4 if narrow else 8)
+    for mark in marks:
+        x = place(mark)
+        sheet.line([(x, 24), (x, height)], GRID)
+        label = number(mark, decimals) + (" points" if mark == 0 else "")
+        side: Side = "start" if narrow and mark == 0 else "middle"
+        sheet.text(x, 10, label, side=side, size=12, colour=QUIET)
+    if not narrow:
+        sheet.text(0, 10, "Only this changes", size=12, bold=True)
+        sheet.text(842, 10, "one model", size=12, bold=True)
+        sheet.text(934, 10, "all models together", size=12, bold=True)
+    bars = []
+    for i, row in enumerate(rows):
+        top = 30 + page.measured * i
+        _measured(sheet, page, row, top, points)
+        if row.half is not None and row.source != "items":
+            bars.append((place(row.half * points.factor), top + (26 if narrow else 14)))
+    if not narrow:
+        for i, row in enumerate(unmeasured):
+            y = 30 + page.measured * len(rows) + page.unmeasured * i + 10
+            sheet.text(0, y, SOURCES[row.source][0], size=13, colour=QUIET)
+            sheet.boxes([(place.start, y - 4, place.room, 8)], EMPTY)
+            sheet.text(842, y, "not measured", size=12, colour=QUIET)
+            sheet.text(920, y, row.option, size=10.5, colour=QUIET, mono=True)
+    if gaps:
+        for x, top in bars:
+            sheet.line([(x, top), (x, height)], QUIET, 1, "2 3")
+        _gaps(sheet, page, audit, budget, under, points)
+    said = [_row_in_words(row, points) for row in rows]
+    said += [
+        f"gap {short(gap.first)} to {short(gap.other)} {points.said(gap.gap)}, {gap_in_words(gap)}"
+        for gap in budget.gaps
+    ]
+    return sheet.finish(budget_title(audit, budget), f"{'; '.join(said)}.")
+
+
+def _measured(sheet: Drawing, page: _Sheet, row: BudgetRow, top: float, points: Points) -> None:
+    """A measured source: its bar with what single models do, and below it the shift of all."""
+    place, factor = page.scale, points.factor
+    name, about = SOURCES[row.source]
+    if row.source == "metric" and row.other:
+        about = f"{row.other[0]}, {about}"
+    if row.source == "people":
+        about = f"from {row.answers:,} labelled answers"
+    bar = top + (20 if page.narrow else 8)
+    if page.narrow:
+        sheet.text(0, top + 8, name, size=13, bold=True)
+        sheet.text(page.width, top + 8, _numbers(row, points), side="end", size=12)
+    else:
+        sheet.text(0, top + 10, name, size=13, bold=True)
+        sheet.text(0, top + 26, fitting_in(about, 212, 12), size=12, colour=QUIET)
+    if row.half is not None:
+        x = place(row.half * factor)
+        if row.any_wording is not None and len(row.other) == 1 and row.any_wording > row.half:
+            far = min(place(row.any_wording * factor), place.end)
+            sheet.boxes([(x, bar + 3, far - x, 6)], EMPTY)
+        hover = f"{name}: 95% of the moves of one model are below {points.said(row.half)} points"
+        sheet.boxes([(place.start, bar, x - place.start, 12)], BAR, title=hover)
+        sheet.line([(x, bar), (x, bar + 12)], INK, 2)
+    own = [move for move in row.moves.values() if move is not None]
+    if row.source in ("seed", "items") and own:
+        low, high = (min(place(m * factor), place.end) for m in (min(own), max(own)))
+        sheet.whisker(low, high, bar + 6, QUIET, title=f"{name}: steadiest to least steady model")
+    elif row.source != "blind":
+        for who, move in row.moves.items():
+            apart = abs((move or 0.0) - (row.shift or 0.0)) * factor
+            sheet.dot(
+                place(apart),
+                bar + 6,
+                DOT,
+                2.6,
+                title=f"{short(who)}: {points.said(move, sign=True)} points",
+            )
+    _shift(sheet, page, row, bar, factor)
+    if not page.narrow:
+        y = top + 14
+        if row.half is not None:
+            sheet.text(842, y, f"±{points.said(row.half)}", size=14, bold=True)
+        elif row.source != "blind":
+            sheet.text(842, y, f"{row.respondents} models", size=12, colour=QUIET)
+        if row.source == "metric":
+            sheet.text(934, y, "set equal", size=12, colour=QUIET)
+        elif row.source == "items":
+            sheet.text(934, y, f"±{points.said(row.high)}", size=13)
+        elif row.shift is not None:
+            sheet.text(934, y, points.said(row.shift, sign=True), size=13, bold=row.shown)
+            sheet.text(980, y, points.ends(row.low, row.high), size=12, colour=QUIET)
+
+
+def _shift(sheet: Drawing, page: _Sheet, row: BudgetRow, bar: float, factor: float) -> None:
+    """The shift of the mean in its own lane, folded to the right of zero."""
+    place, y = page.scale, bar + 20
+    if row.source == "items" and row.high is not None:
+        sheet.whisker(place.start, place(row.high * factor), y, QUIET)
+        return
+    if row.shift is None:
+        return
+    middle = min(place(abs(row.shift) * factor), place.end)
+    if row.low is not None and row.high is not None:
+        ends = sorted((abs(row.low), abs(row.high)))
+        low = 0.0 if not row.shown else ends[0]
+        far = min(place(ends[1] * factor), place.end)
+        sheet.whisker(place(low * factor), far, y, INK)
+    if row.source == "blind":
+        sheet.line([(place.start, bar + 6), (middle, bar + 6)], DOT, 2)
+        sheet.area([(middle, bar + 1), (middle + 8, bar + 6), (middle, bar + 11)], DOT, 1)
+        return
+    sheet.diamond(middle, y, 5, INK, filled=row.shown)
+
+
+def _numbers(row: BudgetRow, points: Points) -> str:
+    """The numbers of a row on a narrow page."""
+    half = f"±{points.said(row.half)}" if row.half is not None else ""
+    if row.source in ("metric", "items") or row.shift is None:
+        return half
+    mean = f"mean {points.said(row.shift, sign=True)}"
+    return f"{half}, {mean}" if half else mean
+
+
+def _row_in_words(row: BudgetRow, points: Points) -> str:
+    said = SOURCES[row.source][0]
+    if row.half is not None:
+        said += f" plus or minus {points.said(row.half)}"
+    if row.shift is not None and row.source not in ("items", "metric"):
+        said += f", all together {points.said(row.shift, sign=True)}"
+        said += f" {points.ends(row.low, row.high)}"
+    return said
+
+
+def _gaps(
+    sheet: Drawing,
+    page: _Sheet,
+    audit: BenchmarkAudit,
+    budget: ErrorBudget,
+    under: float,
+    points: Points,
+) -> None:
+    """The gaps between neighbours of the leaderboard, each a line from zero with its interval."""
+    place = page.scale
+    sheet.line([(0, under), (page.width, under)], RULE)
+    sheet.text(0, under + 17, "Gaps on the leaderboard", size=13, bold=True)
+    if not page.narrow:
+        hint = "dotted: bar ends · whisker: other items"
+        sheet.text(842, under + 17, hint, size=11.5, colour=QUIET)
+    for i, gap in enumerate(budget.gaps[: shown_gaps(budget)]):
+        top = under + 32 + page.gap * i
+        y = top + (21 if page.narrow else 8)
+        code = gap_code(gap)
+        colour = OF_CODE[code]
+        names = f"{short(gap.first)} – {short(gap.other)}"
+        if page.narrow:
+            sheet.text(0, top + 8, f"{i + 1}–{i + 2}", size=12, colour=QUIET)
+            sheet.text(32, top + 8, fitting_in(names, 220, 13), size=13)
+            said = f"{points.said(gap.gap)} {MARKS[code] if code != 'not_measured' else '○'}"
+            sheet.text(page.width, top + 8, said, size=13, side="end", bold=True, colour=colour)
+        else:
+            sheet.text(0, y, f"{i + 1}–{i + 2}", size=12, colour=QUIET)
+            sheet.text(34, y, fitting_in(names, 182, 13), size=13)
+            sheet.text(842, y, points.said(gap.gap), size=13, bold=True)
+            mark = MARKS[code] if code != "not_measured" else "○"
+            sheet.text(884, y, mark, size=13, colour=colour, bold=True)
+            sheet.text(902, y, gap_in_words(gap), size=12.5)
+        x = min(place((gap.gap or 0.0) * points.factor), place.end)
+        if gap.low is not None and gap.high is not None:
+            ends = [
+                min(place(max(0.0, end) * points.factor), place.end) for end in (gap.low, gap.high)
+            ]
+            sheet.line([(ends[0], y), (ends[1], y)], QUIET, 1.2)
+        sheet.line([(place.start, y), (x, y)], colour, 4)
+        hover = f"{names}: {points.said(gap.gap)} {points.ends(gap.low, gap.high)}"
+        sheet.dot(x, y, "var(--paper)" if code == "not_measured" else colour, 4.5, title=hover)
+        if code == "not_measured":
+            sheet.ring(x, y, 4.5, colour)
+
+
+# --- the leaderboard ---
+
+
+def board_figure(audit: BenchmarkAudit, *, narrow: bool = False) -> str:
+    """A dot a model with its interval, tied sets as bands; beside it the order when asked again."""
+    metric, points = leading(audit), Points.of(audit)
+    ordered = order_in(audit, audit.reference)[:_MOST_RESPONDENTS]
+    if not ordered:
+        return ""
+    rows = {who.name: who for who in audit.respondents}
+    row = 28.0 if len(ordered) <= 12 else 22.0
+    top, slopes = 30.0, orders(audit)
+    beside = not narrow and len(slopes) > 1
+    height = top + row * len(ordered)
+    lower = height + 44 if narrow and len(slopes) > 1 else 0.0
+    bottom = lower + row * len(ordered) + 26 if lower else height
+    sheet = Drawing(NARROW if narrow else WIDE, bottom + 8)
+    left, right = (126.0, 300.0) if narrow else (128.0, 524.0 if beside else 900.0)
+    spans = {name: rows[name].intervals.get(metric) or [None, None] for name in ordered}
+    values = [rows[name].scores.get(metric) for name in ordered]
+    known = [
+        v for v in (*values, *(end for span in spans.values() for end in span)) if v is not None
+    ]
+    if not known:
+        return ""
+    low, high = min(known) * points.factor, max(known) * points.factor
+    more = 0.05 * (high - low) or 1.0
+    place = Scale(low - more, high + more, left, right)
+    marks, decimals = ticks(place.low, place.high, 4 if narrow else 7)
+    for mark in marks:
+        sheet.line([(place(mark), top - 8), (place(mark), height)], GRID)
+        sheet.text(place(mark), 10, number(mark, decimals), size=12, side="middle", colour=QUIET)
+    for group in tied_sets(audit):
+        places = sorted(ordered.index(name) for name in group if name in ordered)
+        if places:
+            y = top + row * places[0] + 1
+            tall = row * (places[-1] - places[0] + 1) - 2
+            sheet.boxes([(left - 6, y, right - left + 12, tall)], TIED, 0.6, edge=RULE)
+    holders = {ordered[0]}
+    for i, name in enumerate(ordered):
+        y = top + row * (i + 0.5)
+        sheet.text(14, y, str(i + 1), size=12, side="end", colour=QUIET)
+        room = left - 34
+        sheet.text(22, y, fitting_in(short(name), room, 13), size=13, bold=name in holders)
+        score = rows[name].scores.get(metric)
+        if score is None:
+            continue
+        start, end = spans[name]
+        hover = f"{short(name)}: {points.said(score)} {points.ends(start, end)}"
+        if start is not None and end is not None:
+            sheet.line(
+                [(place(start * points.factor), y), (place(end * points.factor), y)], INK, 1.4
+            )
+        sheet.dot(place(score * points.factor), y, INK, 4, title=hover)
+        at = (NARROW, "end") if narrow else (right + 48, "end")
+        sheet.text(at[0], y, points.said(score), size=13, side="end", bold=True)
+    if beside:
+        _slopes(sheet, slopes, ordered, 640, 900, top, row)
+    elif lower:
+        _slopes(sheet, slopes, ordered, 34, 236, lower, row)
+    said = [
+        f"{i}. {short(name)} {points.said(rows[name].scores.get(metric))}"
+        for i, name in enumerate(ordered, 1)
+    ]
+    said += [f"{each.title}: {', '.join(map(short, each.names))}" for each in slopes[1:]]
+    return sheet.finish(board_title(audit), f"{'; '.join(said)}.")
+
+
+def _slopes(
+    sheet: Drawing,
+    columns: Sequence[Order],
+    ordered: Sequence[str],
+    left: float,
+    right: float,
+    top: float,
+    row: float,
+) -> None:
+    """The order in each administration, a line a model; who moves three places or more stands out."""
+    across = Scale(0, len(columns) - 1, left, right)
+    for i, column in enumerate(columns):
+        side: Side = "start" if i == 0 and left < 100 else "middle"
+        sheet.text(
+            across(i) - (10 if side == "start" else 0),
+            top - 20,
+            column.title,
+            size=12,
+            side=side,
+            colour=QUIET,
+        )
+    for name in ordered:
+        places = [column.names.index(name) for column in columns]
+        far = max(places) - min(places) >= max(3, math.ceil(len(ordered) / 4))
+        colour = OF_CODE["look"] if far else QUIET
+        spots = [(across(i), top + row * (spot + 0.5)) for i, spot in enumerate(places)]
+        for a, b in pairwise(spots):
+            sheet.line([a, b], colour, 2.2 if far else 1.1)
+        for x, y in spots:
+            sheet.dot(x, y, colour, 3.4 if far else 2.8)
+        sheet.text(left - 10, spots[0][1], str(places[0] + 1), size=12, side="end", colour=QUIET)
+        room = (NARROW if left < 100 else WIDE) - right - 14
+        sheet.text(right + 10, spots[-1][1], fitting_in(short(name), room, 13), size=13, bold=far)
+
+
+# --- several benchmarks ---
+
+
+def shared_axis(audits: Sequence[BenchmarkAudit]) -> float:
+    """The end of one axis in points for the error budgets of several benchmarks."""
+    budgets = [(audit, audit.budget[leading(audit)]) for audit in audits if audit.budget]
+    return max((_axis(own, Points.of(audit).factor) for audit, own in budgets), default=1.0)
+
+
+def budget_strip(audit: BenchmarkAudit, budget: ErrorBudget, end: float) -> str:
+    """The error budget of one benchmark as a small picture, its gaps as dots in one lane."""
+    points = Points.of(audit, budget.metric)
+    shown = [row for row in budget.rows if row.source not in ("blind", "resolution", "judge")]
+    shown += [row for row in budget.rows if row.source == "judge" and row.half is not None]
+    place = Scale(0, end or 1.0, 70, 400)
+    sheet = Drawing(460, 20 + 17 * (len(shown) + 1))
+    marks, decimals = ticks(0, end, 6)
+    for mark in marks:
+        sheet.line([(place(mark), 16), (place(mark), sheet.height)], GRID)
+        sheet.text(place(mark), 7, number(mark, decimals), size=11, side="middle", colour=QUIET)
+    for i, row in enumerate(shown):
+        y = 26 + 17 * i
+        sheet.text(0, y, IN_A_LINE[row.source], size=12, colour=QUIET)
+        if row.half is None:
+            sheet.boxes([(place.start, y - 4, place.room, 8)], EMPTY)
+            continue
+        x = min(place(row.half * points.factor), place.end)
+        sheet.boxes([(place.start, y - 5, x - place.start, 10)], BAR)
+        sheet.line([(x, y - 5), (x, y + 5)], INK, 2)
+        if row.shift is not None and row.source != "items":
+            middle = min(place(abs(row.shift) * points.factor), place.end)
+            sheet.diamond(middle, y, 4, INK, filled=row.shown)
+        sheet.text(460, y, f"±{points.said(row.half)}", size=12, side="end", colour=QUIET)
+    y = 26 + 17 * len(shown)
+    sheet.text(0, y, "gaps", size=12, colour=QUIET)
+    for gap in budget.gaps:
+        code = gap_code(gap)
+        x = min(place((gap.gap or 0.0) * points.factor), place.end)
+        if code == "not_measured":
+            sheet.ring(x, y, 4, QUIET)
+        else:
+            sheet.dot(x, y, OF_CODE[code], 4.5)
+    said = [_row_in_words(row, points) for row in shown if row.half is not None]
+    return sheet.finish(f"Error budget of {audit.title}", f"{'; '.join(said)}.")

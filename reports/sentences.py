@@ -1,0 +1,792 @@
+"""The sentences of the report: the verdict, the findings above its figures, what to mend, and the
+answers to seven questions.
+
+Every number is one of the audit's. Scores are said in points, coefficients with the digits that
+tell the ends of their intervals apart, and names stand for themselves. They stand in one module
+because one thing is said in one way, wherever it is said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from hqm.reports.phrases import Sentence, counted, is_share, listed, say
+from hqm.reports.score_tables import (
+    first_place,
+    order_in,
+    pairs_apart,
+    pairs_changed,
+    tied_sets,
+)
+from hqm.reports.tables import (
+    Text,
+    by_people,
+    capital,
+    default_policy,
+    estimate_text,
+    find,
+    goal,
+    known,
+    leading,
+    number,
+    percent,
+    places,
+    short,
+    threshold,
+)
+
+from hqm import (
+    Audit,
+    BenchmarkAudit,
+    BudgetRow,
+    ErrorBudget,
+    Estimate,
+    Gap,
+    Gate,
+    Mend,
+    Policy,
+    SevenAnswers,
+    hold_against,
+    more_items,
+    seven_answers,
+    short_signature,
+    types_measured,
+)
+from hqm.psychometrics.error_budget import change_band
+
+MARKS: Mapping[str, str] = {"fine": "✓", "look": "◐", "wrong": "✕", "not_measured": "–"}
+"""What stands beside a colour, so that no colour is needed."""
+OF_STATE: Mapping[str, tuple[str, str]] = {
+    "not_ready": ("Not ready", "wrong"),
+    "check": ("Check first", "look"),
+    "nothing": ("Nothing to mend in the items", "fine"),
+    "too_little": ("Too little measured", "not_measured"),
+}
+LONGEST = 35
+"""Words of the verdict at most."""
+QUESTIONS: Mapping[str, str] = {
+    "repeat": "Do the scores repeat?",
+    "wording": "Does the wording change them?",
+    "people": "Do people agree?",
+    "separate": "Which models are separated?",
+    "faulty": "Are items faulty?",
+    "more": "How many more items?",
+    "quote": "Can I quote it?",
+}
+SOURCES: Mapping[str, tuple[str, str]] = {
+    "seed": ("Another seed", "same questions, asked again"),
+    "items": ("Other items", "as many again, other pictures"),
+    "wording": ("Another wording", "the same questions in other words"),
+    "negation": ("Negated questions", "the same questions turned round"),
+    "judge": ("Another judge", "the same answers, judged again"),
+    "people": ("People instead of the scorer", "labels for the same answers"),
+    "resolution": ("Smaller pictures", "the same questions"),
+    "blind": ("Without the picture", "the drop should be large"),
+    "metric": ("Another metric", "at the same mean and spread"),
+}
+"""str -> what a row of the error budget is called, and what changes."""
+IN_A_LINE: Mapping[str, str] = {
+    "seed": "seed",
+    "items": "items",
+    "wording": "wording",
+    "negation": "negation",
+    "judge": "judge",
+    "people": "people",
+    "resolution": "picture size",
+    "blind": "picture",
+    "metric": "metric",
+}
+_WORDS = "no one two three four five six seven eight nine ten".split()
+_FEW_LABELS = 200
+"""Labels a model below which people's band is wide because of them."""
+
+
+def in_letters(count: int) -> str:
+    """A small count as a word.
+
+    >>> in_letters(3), in_letters(22)
+    ('three', '22')
+    """
+    return _WORDS[count] if 0 <= count < len(_WORDS) else f"{count:,}"
+
+
+def several(count: int, what: str) -> str:
+    """A small count as a word, with its noun."""
+    return f"{in_letters(count)} {what}{'s' * (count != 1)}"
+
+
+# --- numbers in points ---
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """How the scores of a metric are said: shares times 100, with one decimal."""
+
+    factor: float
+    unit: str
+    digits: int
+
+    @classmethod
+    def of(cls, audit: BenchmarkAudit, metric: str = "") -> Points:
+        """Return the points of a metric, the leading one unless named."""
+        if is_share(audit, metric or leading(audit)):
+            return cls(100.0, "points", 1)
+        return cls(1.0, "points", 2)
+
+    def said(self, value: float | None, *, sign: bool = False) -> str:
+        """A number of points.
+
+        >>> Points(100.0, "points", 1).said(0.0583, sign=True)
+        '+5.8'
+        """
+        if value is None:
+            return number(None)
+        shown = number(value * self.factor, self.digits)
+        positive = sign and value > 0 and float(shown) != 0
+        return f"+{shown}" if positive else shown
+
+    def ends(self, low: float | None, high: float | None) -> str:
+        """An interval in points; empty where there is none."""
+        if low is None or high is None:
+            return ""
+        return f"[{self.said(low)}, {self.said(high)}]"
+
+
+def coefficient(estimate: Estimate, inference: str = "") -> Text:
+    """A coefficient with its interval, without the zero before the point.
+
+    An interval for other respondents has no upper end, so it is said as the least.
+    """
+    kinds = (inference, "fixed_models", "items", "model_population")
+    span = next((s for kind in kinds if kind and (s := estimate.interval(kind))), None)
+    shown = estimate_text(estimate)
+    text = _bare(shown.text)
+    if span is not None and math.isfinite(span.low):
+        digits = places(estimate)
+        low = _bare(number(span.low, digits))
+        high = _bare(number(span.high, digits)) if math.isfinite(span.high) else ""
+        text += f" [{low}, {high}]" if high else f", at least {low}"
+    return replace(shown, text=text, muted=False)
+
+
+def _bare(text: str) -> str:
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "−0.")) else text
+
+
+# --- the verdict ---
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The verdict: what the audit comes to, its code, and the sentences behind it."""
+
+    state: str
+    code: str
+    rest: str
+
+    @property
+    def text(self) -> str:
+        """The whole verdict."""
+        return f"{self.state}{'.' if self.code in ('fine', 'not_measured') else ':'} {self.rest}"
+
+
+def headline(audit: BenchmarkAudit, policy: Policy | None = None) -> Headline:
+    """The verdict of at most 35 words: state, items, order, wording, types."""
+    answered = seven_answers(audit, policy)
+    state, code = OF_STATE[answered.state]
+    sentences = []
+    if answered.state == "too_little":
+        sentences.append(_too_little(audit))
+    elif answered.state != "nothing":
+        sentences.append(f"{_faults(answered.mend) or 'the scores do not repeat'}.")
+    sentences += filter(None, (_order(audit), _moved(audit), _types(audit)))
+    rest: list[str] = []
+    for sentence in sentences:
+        if len(f"{state} {' '.join((*rest, sentence))}".split()) <= LONGEST:
+            rest.append(sentence)
+    return Headline(state, code, " ".join(rest))
+
+
+def _too_little(audit: BenchmarkAudit) -> str:
+    if len(audit.respondents) < 10:
+        return f"{several(len(audit.respondents), 'model')}: read items, not ranks.".capitalize()
+    return "No search for faulty items was possible."
+
+
+def _faults(mend: Sequence[Mend]) -> str:
+    """What is shown or suspected of the items, in a few words."""
+    grave = [each for each in mend if each.severity == "fault"]
+    wanted = grave or [each for each in mend if each.severity == "doubt"]
+    keys = [each for each in mend if each.what == "keys" and each not in wanted]
+    return ", ".join(_fault(each) for each in (keys + wanted)[:3])
+
+
+def _fault(mend: Mend) -> str:
+    many = several(mend.count, "{}")
+    if mend.what == "keys":
+        return many.format("key") + " to check" if mend.count else "a list of keys to check"
+    if mend.what == "unscored":
+        return f"{percent(mend.cost, 1)} of the answers unscored"
+    if mend.what == "leaks":
+        where = "in " + mend.names[0] if mend.count == 1 else f"in {several(mend.count, 'type')}"
+        return f"answers leak {where}"
+    words = {
+        "two_keys": "{} with two keys",
+        "pictures": "{} missing or broken",
+        "repeats": "{} asked twice",
+        "empty_types": "{} without items",
+    }
+    nouns = {"two_keys": "question", "repeats": "item"}
+    if mend.what in words:
+        noun = nouns.get(mend.what, "picture" if mend.what == "pictures" else "type")
+        return words[mend.what].format(several(mend.count, noun))
+    return (mend.names[0] if mend.names else mend.what).replace("-", " ")
+
+
+def _order(audit: BenchmarkAudit) -> str:
+    apart, pairs = pairs_apart(audit)
+    if not pairs:
+        return ""
+    holders = first_place(audit)
+    if len(holders) == len(audit.respondents):
+        return "All models are tied."
+    if len(holders) > 1:
+        return f"The top {in_letters(len(holders))} models are tied."
+    if apart == pairs:
+        return "All pairs of models are told apart."
+    return f"{apart} of {pairs} pairs of models are told apart."
+
+
+def largest(budget: ErrorBudget | None) -> BudgetRow | None:
+    """The measured row with the longest bar."""
+    measured = [row for row in budget.rows if row.half is not None] if budget else []
+    return max(measured, key=lambda row: row.half or 0.0, default=None)
+
+
+def of_wording(audit: BenchmarkAudit) -> BudgetRow | None:
+    """The row of other wordings, or of negated questions where those move more; None without."""
+    budget = audit.budget.get(leading(audit))
+    asked = [
+        row for row in (budget.rows if budget else ()) if row.source in ("wording", "negation")
+    ]
+    moved = [row for row in asked if row.moves]
+    return max(moved, key=lambda row: row.half or 0.0, default=None)
+
+
+def _moved(audit: BenchmarkAudit) -> str:
+    row = of_wording(audit)
+    if row is None:
+        return "Other wordings were not measured."
+    points = Points.of(audit)
+    what = "Negating the questions" if row.source == "negation" else "Another wording"
+    changed = pairs_changed(audit, row.other[0])
+    if row.shown:
+        verb = "lowers" if (row.shift or 0) < 0 else "raises"
+        order = " and reorders models" if changed > 1 else ""
+        return f"{what} {verb} scores by {points.said(abs(row.shift or 0))} points{order}."
+    if not row.half and row.status == "ok":
+        return f"{what} moves no score."
+    if row.half is None:
+        return f"That {what[0].lower()}{what[1:]} shifts the scores is not shown."
+    return f"{what} can move one model by {points.said(row.half)} points."
+
+
+def _types(audit: BenchmarkAudit) -> str:
+    measured = [row for row in types_measured(audit) if row.items]
+    if len(measured) < 2:
+        return ""
+    alone = sum(row.measurable and not row.at_chance for row in measured)
+    if alone == len(measured):
+        return "Every type can be scored alone."
+    many = "No type" if not alone else f"{capital(in_letters(alone))} of {len(measured)} types"
+    return f"{many} can be scored alone."
+
+
+# --- the error budget ---
+
+
+def budget_title(audit: BenchmarkAudit, budget: ErrorBudget) -> str:
+    """What the error budget shows, in one line."""
+    points, top = Points.of(audit, budget.metric), largest(budget)
+    if top is None:
+        return "What could move the scores was not measured"
+    what = {"negation": "Negating the questions", "people": "Scoring by people"}.get(
+        top.source, SOURCES[top.source][0]
+    )
+    said = f"{what} can move one model by {points.said(top.half)} points"
+    if not budget.gaps:
+        return said
+    clear = [gap for gap in budget.gaps if not gap.not_clear]
+    if max(gap.gap or 0.0 for gap in budget.gaps) <= (top.half or 0.0):
+        return f"{said}; no gap on this leaderboard is that large"
+    if not clear:
+        return f"No gap is clear of every error: {said[0].lower()}{said[1:]}"
+    if len(clear) == len(budget.gaps):
+        return "Every gap is larger than every measured error"
+    verb = "stands" if len(clear) == 1 else "stand"
+    return (
+        f"{capital(several(len(clear), 'gap'))} of {len(budget.gaps)} {verb} clear of every"
+        f" measured error; {said[0].lower()}{said[1:]}"
+    )
+
+
+def budget_notes(audit: BenchmarkAudit, budget: ErrorBudget) -> Iterator[str]:
+    """What a reader of the error budget must know beside it."""
+    points = Points.of(audit, budget.metric)
+    for row in budget.rows:
+        far = [name for name, move in row.moves.items() if _beyond(row, move)]
+        if far and row.source not in ("seed", "items", "metric", "blind") and len(row.moves) > 4:
+            rest = [move or 0.0 for name, move in row.moves.items() if name != far[0]]
+            band = change_band(rest).half
+            yield (
+                f"Without {short(far[0])}, the bar of {SOURCES[row.source][0].lower()} would end at"
+                f" {points.said(band)} points."
+            )
+    labels = budget.row("people")
+    if labels.half is not None and labels.answers < _FEW_LABELS * labels.respondents:
+        many = round(labels.answers / max(labels.respondents, 1))
+        if labels == largest(budget):
+            yield (
+                f"The bar of people is wide because each model has about {many:,} labels; four"
+                " times as many would halve it."
+            )
+    wording = budget.row("wording")
+    wide = 1.3 * (wording.half or 0.0)
+    if wording.any_wording is not None and len(wording.other) == 1 and wording.any_wording > wide:
+        yield (
+            "The bar of wording is about these two wordings; from two alone, any other could move"
+            f" a model by up to {points.said(wording.any_wording)} points."
+        )
+
+
+def _beyond(row: BudgetRow, move: float | None) -> bool:
+    return row.half is not None and move is not None and abs(move - (row.shift or 0.0)) > row.half
+
+
+def gap_in_words(gap: Gap) -> str:
+    """What a gap stands clear of."""
+    if not gap.not_clear:
+        return "clear of all measured"
+    if not gap.clear:
+        return "clear of none"
+    clear, rest = ([IN_A_LINE[s] for s in some] for some in (gap.clear, gap.not_clear))
+    return f"not clear of {', '.join(rest)}" if len(rest) <= 2 else f"clear of {', '.join(clear)}"
+
+
+def gap_code(gap: Gap) -> str:
+    """The code of a gap: clear of all, of some, or of none."""
+    return "fine" if not gap.not_clear else "look" if gap.clear else "not_measured"
+
+
+# --- the leaderboard ---
+
+
+def board_title(audit: BenchmarkAudit) -> str:
+    """Who leads, and whether a rerun leaves it so."""
+    holders = [short(name) for name in first_place(audit)]
+    again = find(audit, "test_retest.same_winner", leading(audit))
+    rerun = ""
+    if again is not None and again.value is not None:
+        rerun = f"; the same model wins in {percent(again.value)} of reruns"
+    if not holders:
+        return "The leaderboard"
+    if len(holders) == 1:
+        return f"{holders[0]} leads alone{rerun}"
+    if len(holders) > 3:
+        return f"{capital(in_letters(len(holders)))} models share the first place{rerun}"
+    return f"{listed(holders)} share the first place{rerun}"
+
+
+# --- what to mend ---
+
+
+@dataclass(frozen=True, slots=True)
+class MendLine:
+    """One thing to mend, as a page shows it."""
+
+    code: str
+    title: str
+    sentence: str
+    remedy: str
+    link: str
+    target: str
+    """The part of the evidence that it opens: `read`, `lists`, `blind`, ..."""
+
+
+def mend_lines(audit: BenchmarkAudit, mend: Sequence[Mend]) -> list[MendLine]:
+    """What to mend, a line each; notes that say the same of several types are one line."""
+    lines: dict[str, list[MendLine]] = {}
+    for each in mend:
+        line = _mend_line(audit, each)
+        lines.setdefault(line.title, []).append(line)
+    return [
+        replace(same[0], sentence=f"{same[0].sentence} So with {len(same) - 1} more.")
+        if len(same) > 1
+        else same[0]
+        for same in lines.values()
+    ]
+
+
+_REMEDIES: Mapping[str, str] = {
+    "keys": "Read them, and correct only the keys that you find wrong.",
+    "two_keys": "Correct one of each.",
+    "leaks": "Balance the wordings, shuffle items and options, and number them anew.",
+    "pictures": "Put the files back, or take their items out.",
+    "repeats": "Keep one of each.",
+    "unscored": "Read them; then make the parser accept them, or ask again.",
+    "empty_types": "Add items, or take the claim back.",
+}
+_TARGETS: Mapping[str, str] = {
+    "keys": "read",
+    "two_keys": "lists",
+    "leaks": "blind",
+    "pictures": "lists",
+    "repeats": "lists",
+    "unscored": "states",
+    "empty_types": "types",
+}
+
+
+def _mend_line(audit: BenchmarkAudit, mend: Mend) -> MendLine:
+    points, count = Points.of(audit), mend.count
+    cost = ""
+    if mend.cost is not None and mend.cost >= 0.0005 and points.factor == 100:
+        cost = f" That costs a model that answers right up to {points.said(mend.cost)} points."
+    named = listed([*mend.names[:3], *([f"{count - 3:,} more"] if count > 3 else [])])
+    link = counted(count, "item")
+    if mend.what == "keys":
+        many = f"About {count:,} keys" if count > 1 else "One key" if count else "Keys"
+        title, link = f"{many} to check", counted(len(audit.to_read), "item") + " to read"
+        text = f"The answers speak against them{_one_type(audit)}; a weakness that strong models"
+        text += f" share looks alike.{cost}"
+    elif mend.what == "two_keys":
+        title, link = (
+            several(count, "question") + " with two keys",
+            counted(len(mend.names), "item"),
+        )
+        first = listed([*mend.names[:2]])
+        text = "The same question about the same picture has different right answers, as in"
+        text += f" {first}.{cost}"
+    elif mend.what == "leaks":
+        title, link = f"{'A leak' if count == 1 else 'Leaks'} in {named}", "all leaks"
+        text = f"{capital(mend.by)} gives the answers away."
+        if mend.accuracy is not None:
+            alone = f"{percent(mend.accuracy)} right in {mend.names[0]}"
+            text = f"{_cue(mend.by)} alone: {alone}; the most frequent answer has"
+            text += f" {percent(mend.baseline)}."
+    elif mend.what == "pictures":
+        title, link = several(count, "picture") + " broken or missing", counted(count, "picture")
+        text = f"{capital(mend.sentence)}: nobody who looks can answer what is asked about"
+        text += f" {named}.{cost}"
+    elif mend.what == "repeats":
+        title, text = several(count, "item") + " asked twice", f"They weigh double: {named}."
+    elif mend.what == "unscored":
+        title, link = f"{percent(mend.cost, 1)} of the answers unscored", "states"
+        text = f"{counted(count, 'answer')} could not be read, or were not given."
+    elif mend.what == "empty_types":
+        title, text, link = f"No items of {named}", "The card claims them.", "types"
+    else:
+        title = mend.names[0].replace("-", " ") if mend.names else "unbalanced keys"
+        text, link = f"{capital(mend.sentence)}.", "the check"
+    return MendLine(
+        "wrong" if mend.severity == "fault" else "look",
+        capital(title),
+        text,
+        mend.remedy or _REMEDIES.get(mend.what, ""),
+        link,
+        _TARGETS.get(mend.what, "fix"),
+    )
+
+
+def _cue(by: str) -> str:
+    """What gives answers away, as the subject of a sentence."""
+    first = next((part for part in by.split(", ") if part != "words"), "words")
+    return f"The {first}" if not first.startswith("the ") else capital(first)
+
+
+def _one_type(audit: BenchmarkAudit) -> str:
+    """That the first items to read are of one type, where as many of it are no chance."""
+    first = [row for row in audit.to_read if row.get("why") == "answers"][:10]
+    kinds = {str(row.get("type") or "") for row in first}
+    name = kinds.pop() if len(kinds) == 1 else ""
+    share = (audit.coverage.get(name) or {}).get("items", 0) / max(audit.items, 1)
+    if not name or len(first) < 3 or share ** len(first) >= 0.01:
+        return ""
+    return f", the first {in_letters(len(first))} all in {name}"
+
+
+def reading_note(audit: BenchmarkAudit) -> str:
+    """How many of the items to read are expected to be faulty, by planted faults."""
+    listed_first = find(audit, "items.reading_list", leading(audit))
+    power = listed_first.detail.get("power") if listed_first is not None else None
+    if not isinstance(power, Mapping) or known(power.get("true_among_first")) is None:
+        return "Contradictory keys first, then what strong models fail and weak ones pass."
+    planted = int(power.get("planted") or 0)
+    return (
+        f"With {several(planted, 'wrong key')} planted, {percent(known(power['true_among_first']))}"
+        f" of the first {in_letters(planted)} items on this list were truly wrong."
+    )
+
+
+# --- types ---
+
+
+def types_title(audit: BenchmarkAudit) -> str:
+    """Which types may be scored alone."""
+    measured = [row for row in types_measured(audit) if row.items]
+    alone = [row.type for row in measured if row.measurable and not row.at_chance]
+    chance = [row.type for row in measured if row.at_chance]
+    missing = [row.missing for row in measured if not row.measurable and not row.at_chance]
+    tail = f"; {listed(chance)} {'is' if len(chance) == 1 else 'are'} at chance" if chance else ""
+    if len(alone) == len(measured):
+        return "Every type can be scored alone"
+    if alone:
+        who = listed(alone) if len(alone) <= 2 else f"{in_letters(len(alone))} of {len(measured)}"
+        return f"{capital(who)} can be scored alone{tail}"
+    if not missing:
+        return f"No type can be scored alone{tail}"
+    low, high = min(missing), max(missing)
+    span = f"{low:,}" if low == high else f"between {low:,} and {high:,}"
+    return f"No type can be scored alone{tail or f': each needs {span} more items'}"
+
+
+# --- the seven questions ---
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to one of the seven questions."""
+
+    question: str
+    code: str
+    sentences: tuple[Sentence, ...]
+    evidence: str
+    """The title of the part of the evidence that it opens."""
+
+    @property
+    def asked(self) -> str:
+        """The question in words."""
+        return QUESTIONS[self.question]
+
+
+def seven(audit: BenchmarkAudit, policy: Policy | None = None) -> tuple[Answer, ...]:
+    """The answers to the seven questions, a line each."""
+    policy = policy or default_policy()
+    answered = seven_answers(audit, policy)
+    gate = hold_against(Audit((audit,)), policy)
+    written: Mapping[str, tuple[tuple[Sentence, ...], str]] = {
+        "repeat": (_repeat(audit, answered, policy), "Reliability by source of error"),
+        "wording": (_wording(audit), "First and other administrations compared"),
+        "people": (_people(audit), "People"),
+        "separate": (_separate(audit), "Leaderboard and tied sets"),
+        "faulty": (_faulty(audit, answered), "Items"),
+        "more": (_more(audit, policy), "Where the variance comes from, and what you would need"),
+        "quote": (_quote(gate, answered), "Quote this"),
+    }
+    return tuple(
+        Answer(question, code, *written[question]) for question, code in answered.codes.items()
+    )
+
+
+def _not_measured(row: BudgetRow) -> tuple[Sentence, ...]:
+    return (say(f"Not measured: {row.option} adds it."),)
+
+
+def _repeat(audit: BenchmarkAudit, answered: SevenAnswers, policy: Policy) -> tuple[Sentence, ...]:
+    metric = leading(audit)
+    rho = find(audit, "test_retest.rho_g", metric)
+    if rho is None or rho.value is None:
+        return (
+            _not_measured(BudgetRow(source="seed")) if rho is None else (say(f"No: {rho.reason}."),)
+        )
+    wanted = goal("test_retest.rho_g", policy)
+    opened = {
+        "fine": "Yes.",
+        "wrong": f"No, the goal of {_bare(threshold(wanted.at_least))} is missed.",
+        "look": f"Not shown to reach {_bare(threshold(wanted.at_least))}.",
+        "not_measured": "This audit does not say.",
+    }[answered.codes["repeat"]]
+    sentences = [say(f"{opened} Reliability {{rho}}.", rho=coefficient(rho, wanted.inference))]
+    budget = audit.budget.get(metric)
+    half = budget.row("seed").half if budget else None
+    if half is not None:
+        moved = Points.of(audit).said(half)
+        sentences.append(
+            say(f"A rerun moves a typical model by less than {moved} points (95%).")
+            if half
+            else say("Reruns gave the same answers.")
+        )
+    return tuple(sentences)
+
+
+def _wording(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
+    metric, points = leading(audit), Points.of(audit)
+    row = of_wording(audit)
+    if row is None:
+        return _not_measured(BudgetRow(source="wording"))
+    shift = find(audit, "parallel_forms.mean_shift", metric, row.other[0])
+    shown = f"{points.said(row.shift, sign=True)} {points.ends(row.low, row.high)}".strip()
+    of_shift: Text | str = shown
+    if shift is not None and len(row.other) == 1:
+        of_shift = replace(estimate_text(shift), text=shown, muted=False)
+    what = "Negated questions" if row.source == "negation" else "Another wording"
+    changed, pairs = pairs_changed(audit, row.other[0]), math.comb(len(audit.respondents), 2)
+    template = f"{what}: {{shift}} points"
+    template += "" if row.shown else " (a shift is not shown)"
+    order = (
+        f"; {changed} of {pairs} pairs change places" if changed else "; the order does not change"
+    )
+    far = max(row.moves, key=lambda name: abs((row.moves[name] or 0.0) - (row.shift or 0.0)))
+    moved = points.said(row.moves[far], sign=True)
+    return (say(f"{template}{order}, {short(far)} moves most ({moved}).", shift=of_shift),)
+
+
+def _people(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
+    metric, points = leading(audit), Points.of(audit)
+    row = (
+        audit.budget[metric].row("people") if metric in audit.budget else BudgetRow(source="people")
+    )
+    r, kappa, alike = (
+        find(audit, f"criterion.{name}", metric) for name in ("pearson", "kappa", "accuracy")
+    )
+    if row.status == "not_measured" and (r is None or not by_people(r)):
+        return _not_measured(BudgetRow(source="people"))
+    sentences = []
+    if alike is not None and alike.value is not None:
+        share = replace(estimate_text(alike), text=percent(alike.value), muted=False)
+        said = f"In {{alike}} of {row.answers:,} labelled answers"
+        if kappa is not None and kappa.value is not None:
+            sentences.append(
+                say(f"{said}; kappa {{kappa}}.", alike=share, kappa=coefficient(kappa))
+            )
+        else:
+            sentences.append(say(f"{said}.", alike=share))
+    if r is not None and r.value is not None:
+        sentences.append(say("Models' scores correlate {r}.", r=coefficient(r, "model_population")))
+    elif r is not None and not sentences:
+        sentences.append(say(f"Not told: {r.reason}."))
+    if row.shift is not None:
+        moved = f"{points.said(row.shift, sign=True)} points {points.ends(row.low, row.high)}"
+        sentences.append(say(f"By people, scores move {moved.strip()}."))
+    return tuple(sentences)
+
+
+def _separate(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
+    apart, pairs = pairs_apart(audit)
+    estimate = find(audit, "discriminability.separable_pairs", leading(audit))
+    if estimate is None or not pairs:
+        return (say("Not measured: it takes two models."),)
+    shown = replace(estimate_text(estimate), text=f"{apart} of {pairs}", muted=False)
+    sets = ["–".join(short(name) for name in group) for group in tied_sets(audit) if len(group) > 1]
+    tied = f" Tied: {'; '.join(sets[:4])}" + (
+        f"; {len(sets) - 4} more sets" if len(sets) > 4 else ""
+    )
+    return (say("{shown} pairs." + (f"{tied}." if sets else ""), shown=shown),)
+
+
+def _faulty(audit: BenchmarkAudit, answered: SevenAnswers) -> tuple[Sentence, ...]:
+    every = [_fault(each) for each in answered.mend if each.severity != "note"]
+    if every:
+        return (say(f"{capital(', '.join(every[:4]))}."),)
+    if audit.task == "caption" and answered.codes["faulty"] == "fine":
+        return (say("The check of the data finds none; captions have no keys to hold answers to."),)
+    if answered.codes["faulty"] == "fine":
+        return (say(f"None shown. {reading_note(audit)}"),)
+    reason = find(audit, "items.label_errors", leading(audit))
+    why = f": {reason.reason}" if reason is not None and reason.reason else ""
+    return (say(f"The check of the data finds none; the answers do not say{why}."),)
+
+
+def _more(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ...]:
+    more = more_items(audit, policy)
+    if not more.measured:
+        return (say("Not known: nothing was repeated, and there are no types."),)
+    parts = []
+    if more.items == 0:
+        parts.append("None for the total")
+    elif more.items is not None:
+        parts.append(f"{more.items:,} for the total (or the mean of {more.runs:,} runs)")
+    if more.types:
+        most = max(more.types, key=lambda kind: more.types[kind])
+        count = f"{more.for_types:,} for scores by type"
+        parts.append(
+            count + (f", most in {most} ({more.types[most]:,})" if len(more.types) > 1 else "")
+        )
+    elif any(row.measurable for row in types_measured(audit)):
+        parts.append("none for scores by type")
+    return (say(f"{capital('; '.join(parts)) or 'More items would not help'}."),)
+
+
+def _quote(gate: Gate, answered: SevenAnswers) -> tuple[Sentence, ...]:
+    if gate.passed:
+        return (say("Yes, the total with its interval and wording."),)
+    failed, missing = (
+        sum(test.outcome == outcome for test in gate.tests) for outcome in ("FAIL", "NOT MEASURED")
+    )
+    opened = (
+        "Not before the items are mended"
+        if answered.state == "not_ready"
+        else "With intervals and the wording named"
+    )
+    of = f"{failed} of {len(gate.tests)} tests of the policy “{gate.policy}” fail"
+    return (say(f"{opened}: {of}, {missing} are not measured."),)
+
+
+# --- the statement ---
+
+
+def statement(audit: BenchmarkAudit, version: str) -> str:
+    """One line for a table's caption; its signature stands for its first number."""
+    metric, points = leading(audit), Points.of(audit)
+    budget = audit.budget.get(metric)
+    rho = find(audit, "test_retest.rho_g", metric)
+    signed = rho
+    parts = ["reruns not measured"]
+    if rho is not None and rho.value is not None:
+        parts = [f"rho_G {coefficient(rho, 'fixed_models').text}"]
+    row = of_wording(audit)
+    if row is None:
+        parts.append("wording not measured")
+    else:
+        span = points.ends(row.low, row.high)
+        parts.append(
+            f"{IN_A_LINE[row.source]} {points.said(row.shift, sign=True)} points {span}".strip()
+        )
+        signed = signed or find(audit, "parallel_forms.mean_shift", metric, row.other[0])
+    labels = budget.row("people") if budget else BudgetRow(source="people")
+    if labels.shift is None:
+        parts.append("people not measured")
+    else:
+        parts.append(f"people {points.said(labels.shift, sign=True)} points")
+    ordered = order_in(audit, audit.reference)
+    ties = [
+        sorted(ordered.index(name) + 1 for name in group)
+        for group in tied_sets(audit)
+        if len(group) > 1
+    ]
+    parts.append(f"ties {', '.join(f'{t[0]}–{t[-1]}' for t in ties)}" if ties else "no ties")
+    if signed is None:
+        signed = find(audit, "discriminability.separable_pairs", metric)
+    mark = short_signature(signed.signature) if signed is not None else ""
+    return f"{', '.join(parts)} | hqm:{version} {mark}".strip()
+
+
+def several_benchmarks(audits: Sequence[BenchmarkAudit], heads: Sequence[Headline]) -> str:
+    """What the benchmarks of one audit come to, in one sentence."""
+    sound = sum(head.code == "fine" for head in heads)
+    shared = sum(len(first_place(audit)) > 1 for audit in audits)
+    tops = [largest(audit.budget.get(leading(audit))) for audit in audits]
+    named = [row.source for row in tops if row is not None]
+    many = capital(in_letters(sound)) if sound else "None"
+    verb = "have" if sound > 1 else "has"
+    said = f"{many} of {in_letters(len(audits))} {verb} nothing to mend in the items."
+    if named:
+        most = max(dict.fromkeys(named), key=named.count)
+        said += (
+            f" {SOURCES[most][0]} is the largest measured error in"
+            f" {in_letters(named.count(most))}; the first place is shared in"
+            f" {'all' if shared == len(audits) else in_letters(shared)}."
+        )
+    return said

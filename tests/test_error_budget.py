@@ -1,0 +1,184 @@
+"""The bands of the error budget hold .92 to .97 of the moves they are about, in worlds that are not
+the formulas' own: probit answers, skewed abilities, pictures with several items, Laplace effects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from hqm.psychometrics.error_budget import (
+    FEWEST_MOVES,
+    ErrorBand,
+    change_band,
+    gap_bounds,
+    item_band,
+    metric_band,
+    rerun_band,
+    wording_band,
+)
+from tests.conftest import counts
+
+Array = np.ndarray
+REPLICATES = counts(4000)
+ITEMS, A_PICTURE = 300, 4
+_LARGE = np.random.default_rng(0)
+MANY = _LARGE.normal(0, 0.6, 20_000) + 0.7 * _LARGE.standard_t(6, 20_000)
+"""Difficulties of very many items: the scores that a respondent has in the end."""
+
+
+class World:
+    """Respondents with skewed abilities, and items that share pictures."""
+
+    def __init__(self, rng: np.random.Generator, respondents: int) -> None:
+        self.rng = rng
+        self.ability = 1.4 - rng.gamma(2.0, 0.5, respondents)
+
+    def chances(self, *, lift: float | Array = 0.0) -> Array:
+        """(respondents, items): chances of right answers to new items about new pictures."""
+        rng = self.rng
+        pictures = np.repeat(rng.normal(0, 0.6, ITEMS // A_PICTURE), A_PICTURE)
+        hard = rng.standard_t(6, ITEMS) * 0.7 + pictures
+        return np.asarray(norm.cdf(self.ability[:, None] + lift - hard))
+
+    def answers(self, chances: Array) -> Array:
+        return (self.rng.random(chances.shape) < chances).astype(float)
+
+
+def without_pictures(right: Array) -> Array:
+    """(respondents, pictures): the share right with each picture left out."""
+    sums = right.reshape(len(right), -1, A_PICTURE).sum(axis=2)
+    total = right.sum(axis=1, keepdims=True)
+    return np.asarray((total - sums) / (right.shape[1] - A_PICTURE))
+
+
+def reruns(rng: np.random.Generator) -> Array:
+    """Whether another two runs of each respondent lie within its own band."""
+    world = World(rng, 8)
+    chances = world.chances()
+    first, again = world.answers(chances), world.answers(chances)
+    noise = ((first - again) ** 2).sum(axis=1) / 2 / ITEMS**2
+    band = rerun_band(noise, np.full(8, ITEMS))
+    moved = world.answers(chances).mean(axis=1) - world.answers(chances).mean(axis=1)
+    return np.abs(moved) <= band.moves
+
+
+def items(rng: np.random.Generator) -> Array:
+    """Whether scores on other items lie within each respondent's band."""
+    world = World(rng, 8)
+    seen = world.answers(world.chances())
+    moved = world.answers(world.chances()).mean(axis=1) - seen.mean(axis=1)
+    return np.abs(moved) <= item_band(without_pictures(seen)).moves
+
+
+def change(respondents: int) -> Callable[[np.random.Generator], Array]:
+    """Whether a further respondent's move by a wording lies within the band about the mean move."""
+
+    def held(rng: np.random.Generator) -> Array:
+        world = World(rng, respondents + 1)
+        other = rng.laplace(0, 0.2, respondents + 1) - 0.2
+        chances = world.chances()
+        turned = norm.cdf(norm.ppf(chances) + other[:, None] + rng.normal(0, 0.4, ITEMS))
+        moves = world.answers(turned).mean(axis=1) - world.answers(chances).mean(axis=1)
+        band = change_band(moves[:-1])
+        return np.array([abs(moves[-1] - moves[:-1].mean()) <= band.half])
+
+    return held
+
+
+def any_wording(wordings: int) -> Callable[[np.random.Generator], Array]:
+    """Whether the whole move between two further wordings lies within the wide band."""
+
+    def held(rng: np.random.Generator) -> Array:
+        scores = rng.normal(0.7, 0.1, 10) + rng.normal(0, 0.02, (wordings + 2, 1))
+        scores = scores + rng.laplace(0, 0.012, (wordings + 2, 10))
+        moved = scores[-1] - scores[-2]
+        return np.abs(moved) <= wording_band(scores[:-2]).any_wording
+
+    return held
+
+
+def metric(rng: np.random.Generator) -> Array:
+    """Whether a further respondent's place under the other metric lies within the band."""
+    score = 1 / (1 + np.exp(-1.2 - rng.normal(0, 0.7, 11)))
+    other = 0.3 + 0.5 * score + rng.normal(0, 0.02, 11)
+    band = metric_band(score[:-1], other[:-1])
+    slope = score[:-1].std(ddof=1) / other[:-1].std(ddof=1)
+    move = score[:-1].mean() + (other[-1] - other[:-1].mean()) * slope - score[-1]
+    return np.array([abs(move) <= band.half])
+
+
+def gaps(rng: np.random.Generator) -> Array:
+    """Whether the gap on very many items lies within the interval from these."""
+    world = World(rng, 2)
+    true = norm.cdf(world.ability[:, None] - MANY).mean(axis=1)
+    seen = world.answers(world.chances())
+    left = without_pictures(seen)
+    bounds = gap_bounds(float(seen[0].mean() - seen[1].mean()), left[0], left[1])
+    return np.array([bounds.low <= true[0] - true[1] <= bounds.high])
+
+
+WORLDS: dict[str, Callable[[np.random.Generator], Array]] = {
+    "another seed": reruns,
+    "other items": items,
+    "a change, 5 respondents": change(5),
+    "a change, 12 respondents": change(12),
+    "any wording from 3": any_wording(3),
+    "any wording from 5": any_wording(5),
+    "another metric": metric,
+    "a gap": gaps,
+}
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_each_band_holds_the_moves_it_is_about(name: str) -> None:
+    rng = np.random.default_rng(2026)
+    held = np.array([WORLDS[name](rng).mean() for _ in range(REPLICATES)])
+    error = float(held.std(ddof=1)) / np.sqrt(REPLICATES)
+    assert 0.92 - 2 * error <= held.mean() <= 0.97 + 2 * error, (held.mean(), error)
+
+
+def test_two_wordings_are_a_change_of_one() -> None:
+    scores = np.array([[0.5, 0.6, 0.7, 0.8, 0.55], [0.52, 0.58, 0.75, 0.79, 0.5]])
+    two, change_of_one = wording_band(scores), change_band(scores[1] - scores[0])
+    assert two.half == pytest.approx(change_of_one.half)
+    assert two.any_wording >= two.half
+    shifted = wording_band([scores[0], scores[1] + 0.3])
+    assert shifted.half == pytest.approx(two.half)
+    assert shifted.any_wording > 10 * shifted.half
+
+
+def test_a_respondent_that_happened_to_repeat_has_a_band() -> None:
+    band = rerun_band([0.0, 0.0004], [100, 100])
+    assert band.moves[0] == pytest.approx(1.96 * 0.01, abs=1e-4)
+    assert rerun_band([0.0, 0.0]).half == 0
+
+
+@pytest.mark.parametrize(
+    "band",
+    [
+        change_band([0.1] * (FEWEST_MOVES - 1)),
+        change_band([0.1, 0.2, 0.3, 0.4, 0.5], n_effective=1.5),
+        wording_band([[0.1, 0.2, 0.3], [0.1, 0.2, 0.4]]),
+        metric_band([0.5] * 6, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]),
+        item_band([[0.5], [0.6]]),
+        rerun_band([np.nan, np.nan]),
+    ],
+)
+def test_what_cannot_be_told_is_refused_with_a_reason(band: ErrorBand) -> None:
+    assert band.status == "insufficient"
+    assert band.reason
+    assert np.isnan(band.half)
+
+
+def test_relatives_widen_a_band() -> None:
+    moves = [0.01, 0.02, -0.03, 0.0, 0.015, -0.01]
+    assert change_band(moves, n_effective=3).half > change_band(moves).half
+
+
+def test_scores_that_order_alike_need_no_second_metric() -> None:
+    score = np.array([0.5, 0.6, 0.7, 0.9, 0.95])
+    assert metric_band(score, 0.2 + score / 2).half == pytest.approx(0, abs=1e-12)

@@ -1,0 +1,246 @@
+"""The report of every kind of evidence is short: words, figures and screens are counted in a real
+browser, and every number that stands in two places is one number.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hqm.reports.benchmark_card import quality_card
+from hqm.reports.latex_tables import formatted
+from hqm.reports.paper import paper_tables
+from hqm.reports.phrases import in_words
+from hqm.reports.report_page import Rendered, render
+from hqm.reports.sentences import Points, headline, seven, statement
+from hqm.reports.tables import default_policy, indicators_brief
+
+import hqm
+from hqm import Audit, BenchmarkAudit
+from tests.browser import Browser
+from tests.conftest import write_benchmark
+from tests.test_judgements import MODULE, NAMES, marks, plain
+
+KINDS = ("yes/no", "choice", "captions", "judged", "labelled")
+WORDS, FIGURES, SCREEN, SCREENS = 1_500, 12, 800, 8
+THINGS = "dog cat car bus hat cup tree bird lamp boat fork shoe".split()
+
+
+def questions(folder: Path, task: str, items: int = 72) -> list[dict[str, object]]:
+    """A benchmark of two types in a folder, and eight respondents' answers to it in two runs."""
+    rng = np.random.default_rng(len(task))
+    rows = [
+        {
+            "id": f"q{i}",
+            "prompt": f"Is there a {THINGS[i % 12]}?" if task == "yes_no" else f"What is {i}?",
+            "target": ("yes", "no")[i // 12 % 2] if task == "yes_no" else "ABCD"[i * 7 % 4],
+            "image": f"{i // 2}.png",
+            "type": ("existence", "attribute")[i % 2],
+            **({"options": ["red", "blue", "green", "black"]} if task == "choice" else {}),
+        }
+        for i in range(items)
+    ]
+    write_benchmark(folder, rows, name=folder.name, task=task, types=["existence", "attribute"])
+    other = {"yes": "no", "no": "yes", "A": "B", "B": "C", "C": "D", "D": "A"}
+    hard = rng.normal(0, 1, items)
+    return [
+        {
+            "respondent": f"model-{k}",
+            "run": run,
+            "item": row["id"],
+            "answer": (
+                row["target"]
+                if rng.random() < 1 / (1 + np.exp(hard[i] - 0.4 * k))
+                else other[str(row["target"])]
+            ),
+        }
+        for k in range(8)
+        for run in (0, 1)
+        for i, row in enumerate(rows)
+    ]
+
+
+def written(path: Path, rows: list[dict[str, object]]) -> Path:
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return path
+
+
+def captions() -> list[dict[str, object]]:
+    """Captions of drawn scenes that name some objects that are not there."""
+    rng = np.random.default_rng(4)
+    things = ["a red circle", "a blue square", "a green star", "a yellow triangle", "a sign"]
+    return [
+        {
+            "respondent": f"model-{k}",
+            "run": run,
+            "item": f"d{i:04d}",
+            "answer": f"There is {' and '.join(rng.choice(things, 1 + k % 3, replace=False))}.",
+        }
+        for k in range(6)
+        for run in (0, 1)
+        for i in range(0, 60)
+    ]
+
+
+@pytest.fixture(scope="module")
+def audits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, BenchmarkAudit]:
+    """An audit of each kind."""
+    home, made = tmp_path_factory.mktemp("kinds"), {}
+    for kind, task in (("yes/no", "yes_no"), ("choice", "choice"), ("labelled", "yes_no")):
+        folder = home / kind.replace("/", "")
+        rows = questions(folder, task)
+        settings = {}
+        if kind == "labelled":
+            labels = [
+                f"{row['item']},{row['respondent']},{int(len(str(row['answer'])) == 2)}"
+                for row in rows
+                if row["run"] == 0
+            ]
+            settings["criterion"] = folder / "labels.csv"
+            (folder / "labels.csv").write_text("\n".join(["item,respondent,label", *labels]))
+        answers = written(folder / "answers.jsonl", rows)
+        made[kind] = hqm.audit(str(folder), recorded=answers, forms="original", **settings)
+    made["captions"] = hqm.audit(
+        "shapes_caption",
+        recorded=written(home / "captions.jsonl", captions()),
+        forms="original",
+        limit=60,
+    )
+    (home / "claims").mkdir()
+    (home / "claims" / "claims.py").write_text(MODULE)
+    said: list[dict[str, object]] = [
+        {"respondent": name, "run": run, "item": f"q{i}", "answer": f"{name} says {i} in {run}"}
+        for name in NAMES
+        for run in (0, 1)
+        for i in range(24)
+    ]
+    judged = plain(home / "judged.jsonl", marks(0))
+    made["judged"] = hqm.audit(
+        str(home / "claims" / "claims.py"),
+        recorded=written(home / "said.jsonl", said),
+        forms="original",
+        judgements=f"gpt={judged}",
+    )
+    return made
+
+
+@pytest.fixture(scope="module")
+def pages(audits: dict[str, BenchmarkAudit]) -> dict[str, Rendered]:
+    return {kind: render(Audit((audit,), "hqm audit it")) for kind, audit in audits.items()}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_report_is_short(
+    pages: dict[str, Rendered], browser: Browser, tmp_path: Path, kind: str
+) -> None:
+    (tmp_path / "report.html").write_text(pages[kind].report, encoding="utf-8")
+    browser.open(tmp_path / "report.html", 1280, SCREEN)
+    words = browser.evaluate("document.body.innerText.split(/\\s+/).length")
+    drawn = browser.evaluate(
+        "[...document.querySelectorAll('.drawn svg, table')].filter((e) =>"
+        " e.getBoundingClientRect().height > 0).length"
+    )
+    tall = browser.evaluate("document.documentElement.scrollHeight")
+    assert words <= WORDS
+    assert 2 <= drawn <= FIGURES
+    assert tall <= SCREENS * SCREEN
+    for width in (400, 1600):
+        browser.open(tmp_path / "report.html", width, SCREEN, dark=width == 400)
+        assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    assert browser.errors == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_order_of_the_page_is_the_readers(pages: dict[str, Rendered], kind: str) -> None:
+    text = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", pages[kind].report)).split())
+    parts = [
+        r"Only this changes",
+        r"shares? the first place|leads? alone",
+        r"What to mend|Nothing",
+        r"Seven questions",
+        r"Quote this",
+        r"Run record and limits",
+    ]
+    places = [
+        match.start()
+        for pattern in parts
+        if (match := re.search(pattern, text[text.index("Evidence") :])) is not None
+    ]
+    assert len(places) == len(parts)
+    assert places == sorted(places)
+
+
+def shown_in(text: str, value: float, points: Points) -> bool:
+    """Whether a number stands in a text as points, as a coefficient or as a share."""
+    forms = {points.said(value), points.said(value, sign=True), f"{value:.3f}"}
+    return any(form.lstrip("0") in text for form in forms)
+
+
+def numbers_of(audit: BenchmarkAudit) -> Iterator[tuple[str, float]]:
+    """The numbers that several places show, by the name of what they are."""
+    budget = audit.error_budget()
+    for row in budget.rows:
+        if row.half is not None:
+            yield f"band {row.source}", row.half
+        if row.shift is not None and row.source not in ("items", "seed"):
+            yield f"shift {row.source}", row.shift
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_report_and_evidence_hold_one_number(
+    audits: dict[str, BenchmarkAudit], pages: dict[str, Rendered], kind: str
+) -> None:
+    audit, points = audits[kind], Points.of(audits[kind])
+    texts = {
+        name: html.unescape(re.sub(r"<[^>]+>", " ", page))
+        for name, page in (("report", pages[kind].report), ("evidence", pages[kind].evidence))
+    }
+    checked = 0
+    for what, value in numbers_of(audit):
+        for name, text in texts.items():
+            assert shown_in(text, value, points), (what, name, value)
+            checked += 1
+    assert checked >= 4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_outputs_hold_one_reliability(audits: dict[str, BenchmarkAudit], kind: str) -> None:
+    """Terminal, report, LaTeX, card, statement and gate, of the first coefficient of all."""
+    audit = audits[kind]
+    whole = Audit((audit,), "hqm audit it")
+    rho = next(e for e in audit.estimates if e.indicator == "test_retest.rho_g")
+    assert rho.value is not None
+    shown = re.search(r"\.\d+", f"{rho.value:.6f}")
+    assert shown is not None
+    places = {
+        "report": in_words(seven(audit)[0].sentences),
+        "card": quality_card(whole, default_policy()),
+        "statement": statement(audit, "1"),
+        "paper": formatted(paper_tables((whole,)), ".tex"),
+        "terminal": " ".join(
+            cell.text for row in indicators_brief(audit).rows for cell in row if cell.text
+        ),
+    }
+    for name, text in places.items():
+        near = [float(number) for number in re.findall(r"(?<![\d])0?(\.\d+)", text)]
+        assert any(abs(number - rho.value) <= 5.1e-4 for number in near), (name, rho.value)
+    held = [t for t in hqm.hold_against(whole, default_policy()).tests if "rho_g" in t.what]
+    every = [e for e in audit.estimates if e.indicator == "test_retest.rho_g"]
+    ends = [end for e in every for span in e.intervals for end in (span.low, span.high)]
+    assert all(t.end is None or t.end in ends for t in held)
+    assert len(headline(audit).text.split()) <= 35
+
+
+def test_the_comparison_holds_the_same_numbers(audits: dict[str, BenchmarkAudit]) -> None:
+    pair = (audits["yes/no"], audits["labelled"])
+    compared = hqm.compare_audits(list(pair))
+    for audit, measure in zip(pair, compared.measures, strict=True):
+        own = {row.name: row.scores["accuracy"] for row in audit.respondents}
+        assert {name: own[name] for name in measure.scores} == dict(measure.scores)
+        rho = audit.estimate("test_retest.rho_g").value
+        assert compared.indicators["test_retest.rho_g"][measure.label].value == pytest.approx(rho)
