@@ -182,17 +182,17 @@ class AmberD(Benchmark):
         read = super().score(item, response)
         if not read.scored and self.scoring == "paper":
             return read
-        said, truth = read.read, str(item.target)
+        answer, truth = read.read, str(item.target)
         tally = {
-            "right": float(said == truth),
+            "right": float(answer == truth),
             "n": 1.0,
-            "yes_said": float(said == "yes"),
-            "no_said": float(said == "no"),
+            "yes_said": float(answer == "yes"),
+            "no_said": float(answer == "no"),
             "no_true": float(truth == "no"),
-            "no_right": float(said == truth == "no"),
+            "no_right": float(answer == truth == "no"),
             **{key: read.tally.get(key, 0.0) for key in ("tp", "fp", "tn", "fn")},
         }
-        return Verdict(tally["right"], tally, read.state, said, read.reason)
+        return Verdict(tally["right"], tally, read.state, answer, read.reason)
 
     def decides(self, item: Item) -> str:
         """The target; the scoring is the same for all items."""

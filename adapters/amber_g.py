@@ -314,9 +314,11 @@ class AmberG(Benchmark):
             tally |= {"hit": _share(sizes["hit"], len(mentions)), "targets": any_object}
             tally |= {"covered": sizes["covered"] * share, "true": 1.0}
         for at in FIFTHS:
-            kept = math.ceil(len(words) * at / 100)
-            tally[f"clean_{at}"] = float(all(place >= kept for _, place in wrong))
-            tally[f"covered_{at}"] = share * len({name for name, place in covered if place < kept})
+            first_words = math.ceil(len(words) * at / 100)
+            tally[f"clean_{at}"] = float(all(place >= first_words for _, place in wrong))
+            tally[f"covered_{at}"] = share * len(
+                {name for name, place in covered if place < first_words}
+            )
             tally[f"place_{at}"] = float(
                 sum(at - 20 <= 100 * place / len(words) < at for _, place in wrong)
             )

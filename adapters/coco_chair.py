@@ -275,6 +275,7 @@ def _parts(annotations: Path, file: str) -> Iterator[tuple[str, Any]]:
     return json_parts(annotations / file) if annotations.is_dir() else json_parts(annotations, file)
 
 
+_ALL = "../coco_objects/objects_all.json"
 _FILES = {"val2014": "objects.json", "train2014": "objects_train2014.json"}
 _NAME = re.compile(r"^(?:COCO_(?:val|train)2014_)?0*(\d+)(?:\.jpg)?$")
 
@@ -305,8 +306,28 @@ CATEGORY = {name: kind for kind, names in _CATEGORIES.items() for name in names.
 """COCO object -> its supercategory, as COCO's annotations have them."""
 
 
+def _instruction(path: Path) -> str | None:
+    """The instruction that a file of captions names, empty where it names none; None where it is no
+    such file.
+    """
+    if not path.name.lower().removesuffix(".gz").endswith((".json", ".jsonl")):
+        return None
+    try:
+        _, record = next(iter(placed_records(path)), ("", {}))
+    except DataError:
+        return None
+    if "image_id" not in record or not record.keys() & {"caption", "text"}:
+        return None
+    return str(record.get("prompt") or "").removeprefix("<image>").strip()
+
+
 class CocoChair(Benchmark):
     """Captions of COCO pictures."""
+
+    _instructions: tuple[str, ...] = ()
+    """The instructions that the files of captions name, in the order in which they were met."""
+    _captioned: frozenset[str] = frozenset()
+    """The pictures that the files of captions are about."""
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -334,7 +355,8 @@ class CocoChair(Benchmark):
 
     def _read(self, name: str) -> dict[str, list[str]]:
         path = self.data / name
-        return dict(read_json(path)) if path.is_file() else {}
+        there = path.is_file() or path.with_name(f"{path.name}.gz").is_file()
+        return dict(read_json(path)) if there else {}
 
     @cached_property
     def _objects(self) -> dict[str, list[str]]:
@@ -343,8 +365,10 @@ class CocoChair(Benchmark):
 
     @cached_property
     def _train(self) -> dict[str, list[str]]:
-        """The objects of the pictures of train2014, where `hqm fetch` made them."""
-        return self._counted(self._read(_FILES["train2014"]))
+        """The objects of other pictures: those of train2014, where `hqm fetch` made them, and what
+        lies in `coco_objects` beside the data.
+        """
+        return self._counted({**self._read(_ALL), **self._read(_FILES["train2014"])})
 
     def _counted(self, objects: dict[str, list[str]]) -> dict[str, list[str]]:
         if self.scoring == "paper":
@@ -363,13 +387,19 @@ class CocoChair(Benchmark):
         """One item for each picture of val2014 whose objects are known."""
         return Form("original", tuple(_item(key, "val2014") for key in self._objects))
 
+    @cached_property
+    def _whole(self) -> Form:
+        """All pictures whose objects are known, captioned or not."""
+        return self.original
+
     def parallel(self, form: Form) -> Form:
         """The form with the other of the two instructions."""
+        other = next(name for name in (*self._instructions[1:], *INSTRUCTIONS[::-1])
+                     if name != form.items[0].prompt)  # fmt: skip
         return Form(
             "parallel",
             tuple(
-                replace(item, prompt=INSTRUCTIONS[1], rule="coco_chair.instruction")
-                for item in form.items
+                replace(item, prompt=other, rule="coco_chair.instruction") for item in form.items
             ),
         )
 
@@ -404,7 +434,7 @@ class CocoChair(Benchmark):
         """Records with `image_id` and `text` (or `caption`); only the pictures that the file has
         are scored.
         """
-        given: dict[str, Response] = {}
+        responses: dict[str, Response] = {}
         further: dict[str, Item] = {}
         for place, record in placed_records(path):
             key = _NAME.sub(r"\1", str(take(record, "image_id", place)))
@@ -418,31 +448,74 @@ class CocoChair(Benchmark):
                 further[key] = replace(
                     _item(key, "train2014"), prompt=form.items[0].prompt, rule=form.items[0].rule
                 )
-            if key in given:
+            if key in responses:
                 raise AnswerError(
                     f"picture {key} is captioned twice",
                     place=place,
                     remedy="Keep one caption for each picture.",
                 )
             text = record["caption"] if "caption" in record else take(record, "text", place)
-            given[key] = Response("" if text is None else str(text))
-        asked = tuple(item for item in form.items if item.id in given)
-        return replace(form, items=(*asked, *further.values())), given
+            responses[key] = Response("" if text is None else str(text))
+        asked = tuple(item for item in form.items if item.id in responses)
+        return replace(form, items=(*asked, *further.values())), responses
 
     def recordings(self, path: Path) -> Sequence[Recording] | None:
-        """POPE's caption files, `Instruction1_<model>.json` and `Instruction2_<model>.json`."""
+        """POPE's caption files, `Instruction1_<model>.json` and `Instruction2_<model>.json`; else
+        files of captions, named after the respondent, whose records name the instruction.
+        """
         if not path.is_dir():
-            return None
+            return self._captions([path])
         named = [
             (match, file)
             for file in sorted(path.iterdir())
             if (match := _CAPTIONS.fullmatch(file.name))
         ]
         forms = {"1": "original", "2": "parallel"}
-        return [
-            Recording(m[2], forms[m[1]], 0, self.read_answers(f, self.original)[1], f.name)
+        made = [
+            Recording(m[2], forms[m[1]], 0, self.read_answers(f, self._whole)[1], f.name)
             for m, f in named
-        ] or None
+        ]
+        self._keep_captioned(made)
+        return made or self._captions(sorted(path.iterdir()))
+
+    def _keep_captioned(self, recordings: Sequence[Recording]) -> None:
+        """Leave in the original form the pictures that somebody captioned: the others were not
+        asked about.
+        """
+        self._captioned |= {key for recording in recordings for key in recording.answers}
+        if self._captioned:
+            items = tuple(item for item in self._whole.items if item.id in self._captioned)
+            self.original = Form("original", items)
+
+    def _captions(self, files: Sequence[Path]) -> Sequence[Recording] | None:
+        """Captions of any pictures of COCO: the first instruction that the files name is the
+        wording of the original form, the second that of the parallel one; files that name none are
+        taken for the first.
+        """
+        made = []
+        for file in files:
+            instruction = _instruction(file)
+            if instruction is None:
+                continue
+            if instruction and instruction not in self._instructions:
+                self._instructions = (*self._instructions, instruction)
+            place = self._instructions.index(instruction) if instruction else 0
+            if place > 1:
+                raise AnswerError(
+                    f"a third instruction is {instruction!r:.80}",
+                    place=str(file),
+                    remedy="Bring captions of at most two instructions.",
+                )
+            form, given = self.read_answers(file, self._whole)
+            known = self._whole.by_id
+            items = (*self._whole.items, *(item for item in form.items if item.id not in known))
+            if self._instructions:
+                items = tuple(replace(item, prompt=self._instructions[0]) for item in items)
+            self._whole = Form("original", items)
+            name = ("original", "parallel")[place]
+            made.append(Recording(file.name.partition(".json")[0], name, 0, given, file.name))
+        self._keep_captioned(made)
+        return made or None
 
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of the lists."""

@@ -25,9 +25,6 @@ answer without facts has the label 0. `paper`: only [D] and [A] are marks. A rep
 reply without any of the five kinds, and an answer without facts are unscored. A fact is left out if
 the verifier says neither yes nor no. Words match as whole words. As the criterion, an answer without
 facts has no label.
-
-It stands in one module because judge, people's labels and files of the release share the same
-facts.
 """
 
 from __future__ import annotations
@@ -256,14 +253,11 @@ def mark_of(unit: str, reply: str) -> str | None:
     )
     if at is None or not wanted:
         return None
-    given = marks[at : at + len(wanted)]
-    return (
-        None
-        if 2 * given.count("D") == len(given)
-        else "D"
-        if 2 * given.count("D") > len(given)
-        else "A"
-    )
+    collected = marks[at : at + len(wanted)]
+    balance = 2 * collected.count("D") - len(collected)
+    if balance == 0:
+        return None
+    return "D" if balance > 0 else "A"
 
 
 def _stages_of(answer: ScoredAnswer) -> Mapping[str, Mapping[str, int]]:
@@ -290,13 +284,9 @@ def _by_entities(
                 if of == who and low <= n and (high is None or n <= high)
             ]
             if own:
-                text = (
-                    f"{low} or more"
-                    if high is None
-                    else str(low)
-                    if low == high
-                    else f"{low} to {high}"
-                )
+                text = f"{low} or more" if high is None else f"{low} to {high}"
+                if low == high:
+                    text = str(low)
                 rows.append((who, f"{text} entities", len(own), sum(own) / len(own)))
     return Analysis(
         name=name,
@@ -473,9 +463,9 @@ class FaithScore(Benchmark):
         reply = await ask(
             "recognizer", fill(self.prompt("recognize_part"), answer=piece, whole=response.text)
         )
-        said = reply.split("\n")[0].lower() if self.scoring == "official" else reply.lower()
-        if self.scoring == "official" or ("analytical" in said) != ("descriptive" in said):
-            return "analytical" not in said
+        reading = reply.split("\n")[0].lower() if self.scoring == "official" else reply.lower()
+        if self.scoring == "official" or ("analytical" in reading) != ("descriptive" in reading):
+            return "analytical" not in reading
         return None
 
     async def parts(self, item: Item, response: Response, ask: AskJudge) -> Sequence[Part]:
@@ -497,12 +487,14 @@ class FaithScore(Benchmark):
         marked_so = [
             any(of and len(of & text) >= 0.8 * len(of) for text in described) for of in words
         ]
-        given: list[list[str]] = [[] for _ in pieces]
+        collected: list[list[str]] = [[] for _ in pieces]
         places = [i for i, so in enumerate(marked_so) if so]
         for _, fact in facts.all if places else ():
             stated = set(_WORD.findall(fact.lower()))
-            given[max(places, key=lambda i: len(stated & words[i]))].append(fact)
-        return [Part(p, so, tuple(of)) for p, so, of in zip(pieces, marked_so, given, strict=True)]
+            collected[max(places, key=lambda i: len(stated & words[i]))].append(fact)
+        return [
+            Part(p, so, tuple(of)) for p, so, of in zip(pieces, marked_so, collected, strict=True)
+        ]
 
     async def _by_answer(self, answer: str, ask: AskJudge) -> Facts | str:
         official = self.scoring == "official"
@@ -530,12 +522,12 @@ class FaithScore(Benchmark):
         replies = await asyncio.gather(
             *(ask("recognizer", fill(question, answer=piece, whole=answer)) for piece in pieces)
         )
-        said = [reply.split("\n")[0].lower() if official else reply.lower() for reply in replies]
+        reading = [reply.split("\n")[0].lower() if official else reply.lower() for reply in replies]
         if not official and any(
-            ("analytical" in reply) == ("descriptive" in reply) for reply in said
+            ("analytical" in reply) == ("descriptive" in reply) for reply in reading
         ):
             return "the recognizer calls a sub-sentence neither descriptive nor analytical"
-        marks = ["A" if "analytical" in reply else "D" for reply in said]
+        marks = ["A" if "analytical" in reply else "D" for reply in reading]
         sentences = [
             marked(f"{piece} [{mark}] ", official)
             for piece, mark in zip(pieces, marks, strict=True)
@@ -548,9 +540,8 @@ class FaithScore(Benchmark):
         )
         by_kind: dict[str, list[str]] = {kind: [] for kind in KINDS}
         for text, reply in zip(described, replies, strict=True):
-            facts = (
-                decomposed(reply.split("\n\n")[0] if official else reply, official) if text else {}
-            )
+            read = reply.split("\n\n")[0] if official else reply
+            facts = decomposed(read, official) if text else {}
             if facts is None and not official:
                 return "the decomposer's reply has no line of facts"
             for kind, made in (facts or {}).items():
@@ -591,12 +582,12 @@ class FaithScore(Benchmark):
         rows: list[tuple[str, str, int, int, float]] = []
         for who in dict.fromkeys(answer.respondent for answer in answers):
             for kind in (*PARTS, ""):
-                said = [
+                reading = [
                     s.get("recognizer") or {}
                     for a, s in labelled
                     if a.respondent == who and kind in (a.item.part, "")
                 ]
-                marks = [mark for of in said for mark in of.values()]
+                marks = [mark for of in reading for mark in of.values()]
                 if marks:
                     rows.append(
                         (who, kind or "all", len(marks), sum(marks), sum(marks) / len(marks))
@@ -635,7 +626,7 @@ class FaithScore(Benchmark):
         left: dict[str, list[str]] = {}
         for item in form.items:
             left.setdefault(item.image or "", []).append(item.id)
-        given = {}
+        collected = {}
         for place, record in (
             (f"{path}: record {i}", record) for i, record in enumerate(records, 1)
         ):
@@ -646,8 +637,10 @@ class FaithScore(Benchmark):
                     place=place,
                     remedy="Keep one answer for each question.",
                 )
-            given[left[image].pop(0)] = Response(answer_text(take(record, "answer", place), place))
-        return form, given
+            collected[left[image].pop(0)] = Response(
+                answer_text(take(record, "answer", place), place)
+            )
+        return form, collected
 
     def _annotated(self, path: Path, form: Form) -> list[tuple[str, str, dict[str, Any]]] | None:
         """(respondent, item, record) of a released annotation file; None for any other file."""
@@ -682,11 +675,13 @@ class FaithScore(Benchmark):
         )
         if rows is None:
             return None
-        given = {
+        collected = {
             who: {item: Response(str(row["answer"])) for name, item, row in rows if name == who}
             for who in RESPONDENTS
         }
-        return [Recording(who, "original", 0, answers, path.name) for who, answers in given.items()]
+        return [
+            Recording(who, "original", 0, answers, path.name) for who, answers in collected.items()
+        ]
 
     def read_criterion(
         self, path: Path, form: Form, respondents: Sequence[str] | None
@@ -744,8 +739,8 @@ class FaithScore(Benchmark):
         if facts is not None:
             count, hold = len(facts), sum(facts.values())
         elif judgement.reply.startswith('{"facts"'):  # as HQM 0.2 stored the release's annotation
-            said = json.loads(judgement.reply)
-            count, hold = said["facts"], said["hold"]
+            reading = json.loads(judgement.reply)
+            count, hold = reading["facts"], reading["hold"]
         else:
             return Verdict(judgement.label, tally)
         tally |= {"facts": float(count), "facts_true": float(hold)}

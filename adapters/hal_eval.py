@@ -200,8 +200,8 @@ def says_hallucinated(reply: str, official: bool) -> bool | None:
     """Whether an evaluator's reply says that something is made up; None if the reply does not
     decide.
 
-    >>> says_hallucinated("Nothing. Yes", official=True), says_hallucinated("Nothing. Yes", official=False)
-    (False, True)
+    >>> [says_hallucinated("Nothing. Yes", official=official) for official in (True, False)]
+    [False, True]
     """
     if official:
         yes, no = reply.find("Yes"), reply.find("No")
@@ -252,8 +252,8 @@ def located(caption: str, truth: str) -> str:
     'unicycles'
     """
     words = words_of(caption)
-    kept = set(common_words(words, words_of(truth)))
-    return " ".join(word for i, word in enumerate(words) if i not in kept)
+    common = set(common_words(words, words_of(truth)))
+    return " ".join(word for i, word in enumerate(words) if i not in common)
 
 
 def quoted(answer: str) -> str:
@@ -282,7 +282,7 @@ def _quoted(answers: Sequence[ScoredAnswer], truths: Mapping[str, str]) -> Analy
                 )
                 for a in refused
             ]
-            alike = [rouge_l(said, wrong) for said, wrong in spans if said]
+            alike = [rouge_l(spoken, wrong) for spoken, wrong in spans if spoken]
             if alike:
                 rows.append((who, kind, len(refused), len(alike), sum(alike) / len(alike)))
     return Analysis(
@@ -564,7 +564,7 @@ class HalEval(Benchmark):
                     f"Rows follow the pictures of one file: say --part, one of {', '.join(PARTS)}."
                 ),
             )
-        given = {}
+        responses = {}
         pairs = [
             (f"record {i}", row, form.by_id[f"{picture}/truth"])
             for i, (picture, row) in enumerate(zip(pictures, rows, strict=False), 1)
@@ -575,9 +575,9 @@ class HalEval(Benchmark):
             if isinstance(row, dict) and row.get("image")
         ]
         wrong = [
-            f"{place} is about {said!r:.60}, and the question about {own!r:.60}"
-            for place, said, own in named
-            if PurePosixPath(said).name != PurePosixPath(own).name
+            f"{place} is about {spoken!r:.60}, and the question about {own!r:.60}"
+            for place, spoken, own in named
+            if PurePosixPath(spoken).name != PurePosixPath(own).name
         ]
         if wrong:
             contradict(
@@ -590,8 +590,8 @@ class HalEval(Benchmark):
             for kind, text in zip(
                 ("truth", *KINDS), self._five(row, f"{path}: record {i}"), strict=True
             ):
-                given[f"{picture}/{kind}"] = Response(text)
-        return form, given
+                responses[f"{picture}/{kind}"] = Response(text)
+        return form, responses
 
     def _five(self, row: Any, place: str) -> list[str]:
         """The five answers of a row: as the release has read them for `official`, their texts for
@@ -600,18 +600,18 @@ class HalEval(Benchmark):
         codes = row.get("result") if isinstance(row, dict) else row
         texts = row.get("predict") if isinstance(row, dict) else None
         if texts is not None and (codes is None or self.scoring == "paper"):
-            said = [str(text) for text in texts]
+            spoken = [str(text) for text in texts]
         else:
-            said = [
+            spoken = [
                 {"0": "no", "1": "yes", "2": "neither"}.get(str(code), "?") for code in codes or ()
             ]
-        if len(said) != 5 or "?" in said:
+        if len(spoken) != 5 or "?" in spoken:
             raise AnswerError(
                 f"it is no row of five answers: {row}",
                 place=place,
                 remedy="A row is five of 0 (no), 1 (yes) and 2 (neither), or five texts.",
             )
-        return said
+        return spoken
 
     def _by_picture(self, path: Path, form: Form) -> Iterator[tuple[str, dict[str, Any]]]:
         """The records of a file of descriptions, each with its item."""

@@ -84,6 +84,13 @@ _WORDS = {"0": "incorrect", "1": "correct", "2": "unclear"}
 _BARE = re.compile(r"\s*(yes|no)\b", re.IGNORECASE)
 
 
+def _by_likeness(same: float | None, if_same: str, otherwise: str) -> str | None:
+    """The cause of an error, by whether two answers say the same; None where nobody judged that."""
+    if same is None:
+        return None
+    return if_same if same else otherwise
+
+
 class HallusionBench(Benchmark):
     """The 1,129 questions of HallusionBench."""
 
@@ -203,18 +210,19 @@ class HallusionBench(Benchmark):
         """The verdict for the code 0 (wrong), 1 (right) or 2 (unclear)."""
         right = code == 1 or (code == 2 and text_only(item))
         truth = str(item.target)
-        said = "" if code == 2 else truth if code == 1 else "no" if truth == "yes" else "yes"
+        opposite = "no" if truth == "yes" else "yes"
+        reading = {0: opposite, 1: truth, 2: ""}[code]
         tally = {
             "n": 1.0,
             "right": float(right),
             "wrong": float(not right),
             "unclear": float(code == 2),
             "yes_true": float(truth == "yes"),
-            "yes": float(said == "yes"),
-            "false_yes": float(not right and said == "yes"),
+            "yes": float(reading == "yes"),
+            "false_yes": float(not right and reading == "yes"),
             "yes_inferred": float(right == (truth == "yes")),
             "false_yes_inferred": float(not right and truth == "no"),
-            **(yes_no_tally(said, truth) if said else {}),
+            **(yes_no_tally(reading, truth) if reading else {}),
         }
         if not text_only(item):
             tally |= {"figure_share": right / item.meta["size"], "figures": 1 / item.meta["size"]}
@@ -261,18 +269,18 @@ class HallusionBench(Benchmark):
         return self._verdict(item, code, _WORDS[str(code)], same)
 
     def _read_correctness(self, reply: str) -> int | None:
-        said = reply.lower()
-        if "incorrect" in said:
+        reading = reply.lower()
+        if "incorrect" in reading:
             return 0
-        if "correct" in said:
+        if "correct" in reading:
             return 1
-        return 2 if self.scoring == "official" or "unclear" in said else None
+        return 2 if self.scoring == "official" or "unclear" in reading else None
 
     def _read_consistency(self, reply: str) -> float | None:
-        said = reply.lower()
-        if "same" in said:
+        reading = reply.lower()
+        if "same" in reading:
             return 1.0
-        return 0.0 if self.scoring == "official" or "different" in said else None
+        return 0.0 if self.scoring == "official" or "different" in reading else None
 
     def relate(self, items: Sequence[Item], verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
         """Attribute every error to a cause, by what was answered with figure 0."""
@@ -311,14 +319,14 @@ class HallusionBench(Benchmark):
             same = float(verdict.read == first[1].read)
         if item.part == "VD":
             if code == 0 and before == 1:
-                return None if same is None else "mixed" if same else "vi"
+                return _by_likeness(same, "mixed", "vi")
             return "vi"
         if before == 0:
             if code == 2:
                 return "mixed"
-            return None if same is None else "lh" if same else "mixed"
+            return _by_likeness(same, "lh", "mixed")
         if before == 1 and code == 0 and item.meta["visual"] == "2":
-            return None if same is None else "lh" if same else "vi"
+            return _by_likeness(same, "lh", "vi")
         return "vi"
 
     def official_prompt(self, name: str) -> str:
@@ -345,17 +353,19 @@ class HallusionBench(Benchmark):
         """A result file with `model_prediction`, or a folder with a VD and a VS file, matched by
         ids and questions.
         """
-        given: dict[str, Response] = {}
+        answers: dict[str, Response] = {}
         for record, key, place in self._records(path, form):
             text = take(record, "model_prediction", place)
-            if key in given:
+            if key in answers:
                 raise AnswerError(
                     f"the question {key} is answered twice", place=place, remedy="Keep one answer."
                 )
-            given[key] = Response("" if text is None else str(text))
+            answers[key] = Response("" if text is None else str(text))
         if self.scoring == "official":
-            form = replace(form, items=_sized(item for item in form.items if item.id in given))
-        return form, {key: self.with_beside(form.by_id[key], given[key], given) for key in given}
+            form = replace(form, items=_sized(item for item in form.items if item.id in answers))
+        return form, {
+            key: self.with_beside(form.by_id[key], answers[key], answers) for key in answers
+        }
 
     def _records(self, path: Path, form: Form) -> Iterable[tuple[dict[str, Any], str, str]]:
         """Record, item id and place; the question must match too, because releases have used ids
@@ -406,9 +416,9 @@ class HallusionBench(Benchmark):
         """
         if not is_result(path):
             return None
-        _, given = self.read_answers(path, self.original)
+        _, answers = self.read_answers(path, self.original)
         return [
-            Recording(path.name if path.is_dir() else path.stem, "original", 0, given, str(path))
+            Recording(path.name if path.is_dir() else path.stem, "original", 0, answers, str(path))
         ]
 
     def read_judgements(self, path: Path, form: Form) -> Sequence[Row] | None:
@@ -420,12 +430,12 @@ class HallusionBench(Benchmark):
     def replies_saying(self, mark: str) -> Replies:
         """correct, incorrect or unclear, or the release's 1, 0 and 2."""
         word = mark.strip().strip(".").lower()
-        said = _WORDS.get(word.removesuffix(".0"), word)
-        if said not in _WORDS.values():
+        reading = _WORDS.get(word.removesuffix(".0"), word)
+        if reading not in _WORDS.values():
             raise UnreadableReply(
                 f"the verdict {mark!r:.60} is neither correct, incorrect nor unclear (1, 0, 2)"
             )
-        return {"judge": (said,)}
+        return {"judge": (reading,)}
 
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of the released file."""

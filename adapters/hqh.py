@@ -102,15 +102,11 @@ def read_binary(reply: str, official: bool) -> bool | None:
     (False, None)
     """
     if official:
-        return (
-            True
-            if "With hallucination" in reply
-            else False
-            if "Without hallucination" in reply
-            else None
-        )
-    said = {match[1] is None for match in _EITHER.finditer(reply)}
-    return said.pop() if len(said) == 1 else None
+        if "With hallucination" in reply:
+            return True
+        return False if "Without hallucination" in reply else None
+    readings = {match[1] is None for match in _EITHER.finditer(reply)}
+    return readings.pop() if len(readings) == 1 else None
 
 
 def read_claims(reply: str, official: bool) -> tuple[bool | None, int | None]:
@@ -121,10 +117,12 @@ def read_claims(reply: str, official: bool) -> tuple[bool | None, int | None]:
     (True, 2)
     """
     if not official:
-        said = {match[1] is not None for match in _ANY_MAIN.finditer(reply)}
+        readings = {match[1] is not None for match in _ANY_MAIN.finditer(reply)}
         counts = [match[1].lower() for match in _ANY_EXTRA.finditer(reply)]
-        extra = (int(counts[0]) if counts[0].isdecimal() else 0) if len(set(counts)) == 1 else None
-        return (said.pop() if len(said) == 1 else None), extra
+        extra = None
+        if len(set(counts)) == 1:
+            extra = int(counts[0]) if counts[0].isdecimal() else 0
+        return (readings.pop() if len(readings) == 1 else None), extra
     wrong: bool | None = None
     claims: int | None = None
     for line in reply.split("\n"):
@@ -141,15 +139,15 @@ def read_joint(reply: str, official: bool) -> dict[int, list[bool]]:
     >>> read_joint("Answer1: With hallucination, a dog\\nAnswer2: Without hallucination", True)
     {1: [True], 2: [False]}
     """
-    said: dict[int, list[bool]] = {}
+    readings: dict[int, list[bool]] = {}
     for line in reply.split("\n"):
         match = (
             _LINE.search(line) if official else re.search(r"answer\W*(\d+)", line, re.IGNORECASE)
         )
         verdict = read_binary(line, official)
         if match and verdict is not None:
-            said.setdefault(int(match[1]), []).append(verdict)
-    return said
+            readings.setdefault(int(match[1]), []).append(verdict)
+    return readings
 
 
 class Hqh(Benchmark):
@@ -360,10 +358,10 @@ class Hqh(Benchmark):
         if prompt is None or not texts:
             return verdicts | {name: _nothing_to_judge_by() for name in asked}
         official = self.scoring == "official"
-        said = read_joint(await ask("judge", prompt), official)
+        readings = read_joint(await ask("judge", prompt), official)
         lines = {
             i: bad
-            for i, bad in said.items()
+            for i, bad in readings.items()
             if i <= len(texts) and (official or len(set(bad)) == 1)
         }
         pool = [bad for of in lines.values() for bad in of]
@@ -385,12 +383,12 @@ class Hqh(Benchmark):
         `incorrect, 2 extra`.
         """
         if self.mode == "february2025":
-            if (said := _VERDICT.fullmatch(mark.strip())) is None:
+            if (match := _VERDICT.fullmatch(mark.strip())) is None:
                 raise UnreadableReply(
                     f"the verdict {mark!r:.60} says not both correct or incorrect and `N extra`"
                 )
-            main = "Incorrect" if said[1] else "Correct"
-            return {"judge": (f"Answer: {main}\nExtra Contradictory Claims: {said[2]}",)}
+            main = "Incorrect" if match[1] else "Correct"
+            return {"judge": (f"Answer: {main}\nExtra Contradictory Claims: {match[2]}",)}
         words = {"1": "without hallucination", "0": "with hallucination"}
         if (bad := read_binary(words.get(mark.removesuffix(".0"), mark), official=False)) is None:
             raise UnreadableReply(
@@ -404,7 +402,7 @@ class Hqh(Benchmark):
         """A copy of `HQH.json` with `answer`, or with `answers` of one model (in the mode `joint`,
         of several).
         """
-        given: dict[str, Response] = {}
+        collected: dict[str, Response] = {}
         for place, record in placed_records(path):
             key = str(record["item"] if "item" in record else take(record, "id", place))
             texts = record["answers"] if "answers" in record else [take(record, "answer", place)]
@@ -416,22 +414,24 @@ class Hqh(Benchmark):
                     else f"the item {key} asks something else"
                 )
                 raise AnswerError(wrong, place=place, remedy="Take the HQH.json that was answered.")
-            if key in given:
+            if key in collected:
                 raise AnswerError(
                     f"the item {key} is answered twice",
                     place=place,
                     remedy="Keep one answer for each item.",
                 )
-            given[key] = Response(*_state(record, texts[0] if texts else None))
+            collected[key] = Response(*_state(record, texts[0] if texts else None))
             if len(texts) > 1 and self.jointly:
-                given[key] = given[key]._replace(detail={"answers": [str(text) for text in texts]})
+                collected[key] = collected[key]._replace(
+                    detail={"answers": [str(text) for text in texts]}
+                )
             elif len(texts) != 1:
                 raise AnswerError(
                     f"it has the answers of {len(texts)} models",
                     place=place,
                     remedy="Keep one model's, or score it with --set mode=joint.",
                 )
-        return form, given
+        return form, collected
 
     def recordings(self, path: Path) -> Sequence[Recording] | None:
         """A file with `answers`: the N-th answer to every item is that of the respondent
@@ -452,8 +452,8 @@ class Hqh(Benchmark):
             for n in range(models)
         ]
         return [
-            Recording(f"Model{n}", "original", 0, given, path.name)
-            for n, given in enumerate(answers, 1)
+            Recording(f"Model{n}", "original", 0, collected, path.name)
+            for n, collected in enumerate(answers, 1)
         ]
 
     def check(self, form: Form) -> Iterable[Finding]:

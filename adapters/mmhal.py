@@ -209,20 +209,20 @@ class MMHal(Benchmark):
         records = read_records(path)
         if records and "model_answer" not in records[0]:
             return super().read_answers(path, form)
-        given: dict[str, Response] = {}
+        answers: dict[str, Response] = {}
         ordered: list[Item] = []
         asked: list[tuple[str, str, Item]] = []
         for i, record in enumerate(records):
             place = f"{path}: record {i + 1}"
             key = str(take(record, "image_id", place))
-            if key not in form.by_id or key in given:
-                what = "is answered twice" if key in given else "is unknown"
+            if key not in form.by_id or key in answers:
+                what = "is answered twice" if key in answers else "is unknown"
                 raise AnswerError(
                     f"the picture {key!r} {what}",
                     place=place,
                     remedy="Fill the release's template.",
                 )
-            given[key] = Response(answer_text(take(record, "model_answer", place), place))
+            answers[key] = Response(answer_text(take(record, "model_answer", place), place))
             item = form.by_id[key]
             asked.append((place, str(record.get("question", "")), item))
             # the release derives the kind from the place only
@@ -235,8 +235,8 @@ class MMHal(Benchmark):
                 place=str(path),
                 remedy="Answer every question, or score with --scoring paper.",
             )
-        missing = [item for item in form.items if item.id not in given]
-        return replace(form, items=(*ordered, *missing)), given
+        missing = [item for item in form.items if item.id not in answers]
+        return replace(form, items=(*ordered, *missing)), answers
 
     def read_replies(self, path: Path, form: Form) -> Mapping[str, Replies]:
         """The saved responses of the judge, a JSON list in the order of the answers; or HQM's own
@@ -268,8 +268,8 @@ class MMHal(Benchmark):
             isinstance(r, dict) and {"image_id", "model_answer"} <= set(r) for r in records
         ):
             return None
-        _, given = self.read_answers(path, self.original)
-        return [Recording(path.stem, "original", 0, given, str(path))]
+        _, answers = self.read_answers(path, self.original)
+        return [Recording(path.stem, "original", 0, answers, str(path))]
 
     def read_judgements(self, path: Path, form: Form) -> Sequence[Row] | None:
         """The saved responses of the judge, in the order of the template, with the model's name

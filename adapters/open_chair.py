@@ -240,13 +240,13 @@ class OpenChair(Benchmark):
         ]
         truth = next((name for name in _TRUTHS if name in records[0] and name != column), "")
         wrong = [
-            f"{place} is about {said!r:.60}, and row {item.id} of the benchmark about {known!r:.60}"
+            f"{place} is about {stated!r:.60}, and row {item.id} of the benchmark about {known!r:.60}"
             for place, record, item in rows
-            for said, known in (
+            for stated, known in (
                 (record.get("image"), item.image),
                 (truth and record[truth], item.target),
             )
-            if said and known and str(said).strip() != str(known).strip()
+            if stated and known and str(stated).strip() != str(known).strip()
         ]
         if wrong:
             contradict(wrong, len(rows), path, "Bring the rows into the order of the benchmark's.")
@@ -272,13 +272,13 @@ class OpenChair(Benchmark):
         if item.target is None:
             return Verdict.unscored("missing", "the picture's true caption is not there")
         mentioned = self.objects(response.text)
-        said = {name: "ignored" if name in IGNORED else "" for name in mentioned}
-        for name in said:
-            if not said[name]:
+        labels = {name: "ignored" if name in IGNORED else "" for name in mentioned}
+        for name in labels:
+            if not labels[name]:
                 prompt = fill(self.prompt("object"), caption=item.target, object=name)
-                said[name] = read_reply(await ask("judge", prompt))
-        counted = mentioned if self.scoring == "official" else list(said)
-        counts = Counter(said[name] for name in counted)
+                labels[name] = read_reply(await ask("judge", prompt))
+        counted = mentioned if self.scoring == "official" else list(labels)
+        counts = Counter(labels[name] for name in counted)
         decided = counts["yes"] + counts["no"]
         share = counts["no"] / decided if decided else 0.0
         tally = {key: float(counts[key]) for key in ("yes", "no", "unsure", "error", "ignored")}
@@ -291,7 +291,10 @@ class OpenChair(Benchmark):
         if counts["error"] and not decided and not counts["unsure"]:
             return Verdict(None, tally, "unparsed", reason="no reply of the judge could be read")
         return Verdict(
-            1 - share, tally, "ok", ", ".join(name for name, label in said.items() if label == "no")
+            1 - share,
+            tally,
+            "ok",
+            ", ".join(name for name, label in labels.items() if label == "no"),
         )
 
     def official_prompt(self, name: str) -> str:

@@ -228,8 +228,10 @@ class Pope(Benchmark):
         """
         if item.target is not None:
             return super().score(item, response)
-        said = self.parser(response.text)
-        return Verdict(0.0, {"beyond": 1.0, "beyond_yes": float(said == "yes")}, "ok", said or "")
+        reading = self.parser(response.text)
+        return Verdict(
+            0.0, {"beyond": 1.0, "beyond_yes": float(reading == "yes")}, "ok", reading or ""
+        )
 
     def decides(self, item: Item) -> str | None:
         """The target; an answer beyond the last question is looked at by itself."""

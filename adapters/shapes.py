@@ -94,15 +94,15 @@ class Shapes(Benchmark):
 
     def _oracle(self, item: Item, response: Response) -> Verdict:
         """Faithful if the answer is right and everything that it says is true of the scene."""
-        said = claims(response.text)
+        made_claims = claims(response.text)
         right_by_rule = True
         if item.task != "caption":  # the rule scores every caption, and calls none wrong
             rule = self.verdict(item, response)
-            if not said and not rule.scored:
+            if not made_claims and not rule.scored:
                 state = "unparsed" if rule.state == "ok" else rule.state
                 return Verdict.unscored(state, "it claims nothing that can be checked")
             right_by_rule = not rule.scored or rule.value == 1
-        wrong = [words for words, holds in said if not holds(self.scenes[item.image or ""])]
+        wrong = [words for words, holds in made_claims if not holds(self.scenes[item.image or ""])]
         faithful = float(not wrong and right_by_rule)
         return Verdict(faithful, {"faithful": faithful, "n": 1.0}, "ok", "; ".join(wrong))
 

@@ -395,16 +395,16 @@ class Valor(Benchmark):
         else:
             return super().read_answers(path, form)
         part = self._part(path, [key for key, _ in rows], form)
-        given: dict[str, Response] = {}
+        responses: dict[str, Response] = {}
         for key, text in rows:
-            if f"{part}/{key}" in given:
+            if f"{part}/{key}" in responses:
                 raise AnswerError(
                     f"the picture {key} is captioned twice",
                     place=str(path),
                     remedy="Keep one caption.",
                 )
-            given[f"{part}/{key}"] = Response("" if text is None else str(text))
-        return form.only(part), given
+            responses[f"{part}/{key}"] = Response("" if text is None else str(text))
+        return form.only(part), responses
 
     def _part(self, path: Path, pictures: Sequence[str], form: Form) -> str:
         """The subset that a file is about, found by its pictures and then by its name."""
@@ -495,14 +495,14 @@ class Valor(Benchmark):
             f"{listed} objects are listed, {unique} once repeats in a picture are dropped",
             listed - unique,
         )
-        kept = {
+        unfiltered = {
             i.id: prepared("object_existence", {"objects": i.target})
             for i in by_part["object_existence"]
         }
         dropped = [
             f"{i.id}: {word}"
             for i in by_part["object_existence"]
-            for word in sorted({*i.target} - {*kept[i.id]})
+            for word in sorted({*i.target} - {*unfiltered[i.id]})
         ]
         yield from finding(
             "filtered-object",
@@ -597,14 +597,14 @@ def _filtered(extracted: Any) -> bool:
 
 def _shown(part: str, extracted: Mapping[str, Any]) -> Any:
     """The features that the matcher was given, as they stand."""
-    kept = {key: value for key, value in extracted.items() if key != FILTERED}
+    unfiltered = {key: value for key, value in extracted.items() if key != FILTERED}
     names = {
         "object_existence": "objects",
         "relation_positional": "relations",
         "attribute_object": "objects",
         "attribute_people": "clothes",
     }
-    return kept if part == "relation_comparative" else kept[names[part]]
+    return unfiltered if part == "relation_comparative" else unfiltered[names[part]]
 
 
 def _misshapen(role: str, error: Exception) -> Verdict:

@@ -17,12 +17,15 @@ from hqm.reports.comparison_answers import (
     indicator_name,
     mark_apart,
     separated,
+    strongest,
     tests_said,
 )
 from hqm.reports.drawings import difference_rows, spans
 from hqm.reports.evidence_page import environment
 from hqm.reports.latex_tables import Column, Entry, Mark, PaperTable, measured, plain
 from hqm.reports.phrases import counted, listed
+from hqm.reports.report_figures import axis_end, budget_strip
+from hqm.reports.sentences import Points
 from hqm.reports.side_tables import harness_tables
 from hqm.reports.tables import number, short
 
@@ -768,6 +771,14 @@ _SHOWN: Mapping[str, Callable[[Comparison], str]] = {
 }
 
 
+def strips(comparison: Comparison) -> list[tuple[str, str]]:
+    """The error budget of every measure that has one, on one axis: its name, and the drawing."""
+    known = [(m, m.budget) for m in comparison.measures if m.budget is not None]
+    points = {m.label: Points.of_scores([*m.scores.values()]) for m, _ in known}
+    end = max((axis_end(own, points[m.label].factor) for m, own in known), default=1.0)
+    return [(m.label, budget_strip(m.label, own, points[m.label], end)) for m, own in known]
+
+
 def render(comparison: Comparison) -> str:
     """The comparison as one HTML page without scripts or requests; the same audits give the same
     bytes.
@@ -777,6 +788,8 @@ def render(comparison: Comparison) -> str:
         .get_template("compare.html")
         .render(
             comparison=comparison,
+            strongest=strongest(comparison),
+            strips=strips(comparison),
             answers=answers(comparison),
             parts=parts(comparison),
             respondents=_respondents(comparison),

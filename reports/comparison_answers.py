@@ -193,6 +193,14 @@ def _pairs(tests: Sequence[Difference], comparison: Comparison) -> list[str]:
     return sentences
 
 
+def strongest(comparison: Comparison) -> str:
+    """The largest difference that is shown, whatever source of error it belongs to."""
+    own = [d for d in comparison.differences if d.length is None and _shown(d)]
+    if not own:
+        return "No difference between these measures is shown."
+    return difference_in_words(max(own, key=lambda d: abs(d.others.difference)), comparison)
+
+
 def _shown(difference: Difference) -> bool:
     return any(o in ("first", "second") for o in for_whom(difference))
 

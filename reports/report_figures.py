@@ -60,7 +60,7 @@ def shown_gaps(budget: ErrorBudget) -> int:
     return len(budget.gaps) if len(budget.gaps) <= MOST_GAPS else _FIRST_GAPS
 
 
-def _axis(budget: ErrorBudget, factor: float) -> float:
+def axis_end(budget: ErrorBudget, factor: float) -> float:
     """The end of the axis, in points: beyond every bar, shift and gap that is drawn."""
     reached = [0.0]
     for row in budget.rows:
@@ -85,7 +85,7 @@ def _axis(budget: ErrorBudget, factor: float) -> float:
 def budget_figure(audit: BenchmarkAudit, budget: ErrorBudget, *, narrow: bool = False) -> str:
     """Every source of error as a bar from zero, in points; below, the gaps of the leaderboard."""
     points = Points.of(audit, budget.metric)
-    end = _axis(budget, points.factor) or 1.0
+    end = axis_end(budget, points.factor) or 1.0
     place = Scale(0, end, 0 if narrow else 224, NARROW - 8 if narrow else 814)
     page = _Sheet(narrow, place, 54 if narrow else 39, 20, 30 if narrow else 20)
     rows = [row for row in budget.rows if row.status in ("ok", "few")]
@@ -380,12 +380,11 @@ def _slopes(
 def shared_axis(audits: Sequence[BenchmarkAudit]) -> float:
     """The end of one axis in points for the error budgets of several benchmarks."""
     budgets = [(audit, audit.budget[leading(audit)]) for audit in audits if audit.budget]
-    return max((_axis(own, Points.of(audit).factor) for audit, own in budgets), default=1.0)
+    return max((axis_end(own, Points.of(audit).factor) for audit, own in budgets), default=1.0)
 
 
-def budget_strip(audit: BenchmarkAudit, budget: ErrorBudget, end: float) -> str:
-    """The error budget of one benchmark as a small picture, its gaps as dots in one lane."""
-    points = Points.of(audit, budget.metric)
+def budget_strip(title: str, budget: ErrorBudget, points: Points, end: float) -> str:
+    """The error budget of one measure as a small picture, its gaps as dots in one lane."""
     shown = [row for row in budget.rows if row.source not in ("blind", "resolution", "judge")]
     shown += [row for row in budget.rows if row.source == "judge" and row.half is not None]
     place = Scale(0, end or 1.0, 70, 400)
@@ -417,4 +416,4 @@ def budget_strip(audit: BenchmarkAudit, budget: ErrorBudget, end: float) -> str:
         else:
             sheet.dot(x, y, OF_CODE[code], 4.5)
     said = [_row_in_words(row, points) for row in shown if row.half is not None]
-    return sheet.finish(f"Error budget of {audit.title}", f"{'; '.join(said)}.")
+    return sheet.finish(f"Error budget of {title}", f"{'; '.join(said)}.")

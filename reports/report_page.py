@@ -211,7 +211,7 @@ def _page(
     sizes += [counted(audit.images, "picture")] if audit.images else []
     sizes += [counted(len(audit.respondents), "model"), metric]
     missing = [row for row in budget.rows if row.status == "not_measured"] if budget else []
-    suspect = any(line.target in ("read", "lists") for line in mend)
+    suspect = head.code != "fine"
     faulty = any(line.code == "wrong" for line in mend) or head.code == "look"
     return Page(
         audit=audit,
@@ -229,7 +229,7 @@ def _page(
         ),
         budget_title=budget_title(audit, budget) if budget else "The error budget",
         strip=(
-            budget_strip(audit, budget, shared_axis(whole.audits))
+            budget_strip(audit.title, budget, Points.of(audit), shared_axis(whole.audits))
             if budget and len(whole.audits) > 1
             else ""
         ),

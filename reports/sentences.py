@@ -135,6 +135,12 @@ class Points:
             return cls(100.0, "points", 1)
         return cls(1.0, "points", 2)
 
+    @classmethod
+    def of_scores(cls, scores: Sequence[float]) -> Points:
+        """Return the points of scores that no audit is at hand for."""
+        share = all(0 <= score <= 1 for score in scores)
+        return cls(100.0, "points", 1) if share else cls(1.0, "points", 2)
+
     def said(self, value: float | None, *, sign: bool = False) -> str:
         """A number of points.
 

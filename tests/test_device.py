@@ -25,9 +25,9 @@ from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
 from hqm.respondents.decoding import is_out_of_memory
-from hqm.respondents.hf_inputs import making
+from hqm.respondents.hf_inputs import device_options
 from hqm.respondents.hf_loading import load
-from hqm.respondents.token_sampling import Chooser
+from hqm.respondents.token_sampling import TokenSampler
 from hqm.respondents.vision_cache import positions
 from tests.perf import large_models, respondents
 from tests.perf.ways import respondent_of
@@ -191,7 +191,7 @@ def test_a_step_waits_for_the_device_once(
     """The shapes of 7B models on `meta` (with two of the decoder's layers): what waits for the
     device, and in whose code.
     """
-    from hqm.respondents.packed_batch import Running
+    from hqm.respondents.packed_batch import DecodingBatch
 
     loaded = large_models.made(
         "7b", name, tmp_path / "model", "meta", "bfloat16", num_hidden_layers=2
@@ -199,15 +199,15 @@ def test_a_step_waits_for_the_device_once(
     respondent: Any = respondent_of(tmp_path / "model", loaded, batch=6)
     respondent._engine._checked.add("prefix")  # plain generate needs real numbers
     watch, steps = Watch(), list[tuple[dict[str, int], int]]()
-    plain = Running.step
+    plain = DecodingBatch.step
 
-    def step(self: Running, choose: Any) -> dict[int, int]:
+    def step(self: DecodingBatch, choose: Any) -> dict[int, int]:
         before, sent = watch.waits.copy(), watch.sent
         drawn = plain(self, choose)
         steps.append((dict(watch.waits - before), watch.sent - sent))
         return drawn
 
-    monkeypatch.setattr(Running, "step", step)
+    monkeypatch.setattr(DecodingBatch, "step", step)
     # answers of two lengths: some rows go on while others are finished
     requests = [*asked(pictures[1:2], 1.0, 5), *asked(pictures[2:], 1.0, 3)]
     with watch:
@@ -336,11 +336,11 @@ def test_the_step_of_fixed_shapes_is_one_graph(
     engine, requests = respondent._engine, asked(pictures[:2], 0.0, tokens_each)
     engine._checked.add("prefix")
     taken = [(number, respondent._readable(request)) for number, request in enumerate(requests)]
-    chooser = Chooser(0.0, 1.0)
-    engine._enter(chooser, taken)
+    chooser = TokenSampler(0.0, 1.0)
+    engine._start_rows(chooser, taken)
     plain = {
         number: drawn.tokens
-        for number, drawn in engine._plain(taken, Chooser(0.0, 1.0), tokens_each)
+        for number, drawn in engine._plain(taken, TokenSampler(0.0, 1.0), tokens_each)
     }
     blocks, rows, places = 8, 4, 256
     counter = CompileCounterWithBackend("eager")
@@ -435,11 +435,11 @@ def test_pictures_are_made_on_the_gpu_where_that_can_be(name: str, tmp_path: Pat
         attention="auto",
         name=name,
     )
-    assert making(loaded, torch.device("cpu")) == {}
+    assert device_options(loaded, torch.device("cpu")) == {}
     fast = (
         find_spec("torchvision") is not None and name != "llava"
     )  # LLaVA's processor reads the pixels back
-    assert making(loaded, torch.device("cuda", 1)) == ({"device": "cuda:1"} if fast else {})
+    assert device_options(loaded, torch.device("cuda", 1)) == ({"device": "cuda:1"} if fast else {})
 
 
 # --- one process a GPU ---
@@ -564,9 +564,9 @@ def test_memory_is_given_back_between_batches(tmp_path: Path, pictures: list[Pat
     with Watch():
         for _ in range(2):
             assert sum(len(batch) for batch in respondent.answer(asked(pictures[:1], 1.0, 3))) == 3
-            assert respondent._engine.reader._seen
+            assert respondent._engine.reader._encoded
             respondent._engine.release()
-            assert not respondent._engine.reader._seen
+            assert not respondent._engine.reader._encoded
             assert not respondent._engine.reader._ahead
 
 

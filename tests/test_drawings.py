@@ -18,6 +18,7 @@ from hqm.reports.drawings import scatter
 from hqm.reports.plots import draw
 from hqm.reports.report_figures import board_figure, budget_figure, budget_strip
 from hqm.reports.report_page import render
+from hqm.reports.sentences import Points
 from hqm.reports.svg import log_ticks, plot, ticks, wrapped
 from PIL import ImageFont
 
@@ -57,7 +58,7 @@ def drawn(benchmark: BenchmarkAudit) -> dict[str, str]:
         ),
         "budget": budget_figure(benchmark, budget),
         "narrow budget": budget_figure(benchmark, budget, narrow=True),
-        "strip": budget_strip(benchmark, budget, 60.0),
+        "strip": budget_strip("A strip", budget, Points.of(benchmark), 60.0),
         "board": board_figure(benchmark),
         "narrow board": board_figure(benchmark, narrow=True),
         "item_map": drawings.item_map(benchmark, "accuracy")[0],

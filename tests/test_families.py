@@ -333,9 +333,13 @@ def test_the_tower_runs_once_a_picture(made: Callable[[str], Path], pictures: li
         original = type(module).forward
 
         def count(
-            self: Any, *args: Any, _original: Any = original, _seen: list[int] = seen, **more: Any
+            self: Any,
+            *args: Any,
+            _original: Any = original,
+            _encoded: list[int] = seen,
+            **more: Any,
         ) -> Any:
-            _seen.append(len(args[0] if args else more["pixel_values"]))
+            _encoded.append(len(args[0] if args else more["pixel_values"]))
             return _original(self, *args, **more)
 
         type(module).forward = count
@@ -364,6 +368,35 @@ def test_a_picture_is_cut_once_where_prompts_do_not_come_apart(
     monkeypatch.setattr(kind, "__call__", count)
     answers(respondent, asked(pictures, 0.0))
     assert len(cut) <= 3, f"{len(asked(pictures, 0.0))} requests about three pictures"
+
+
+def test_new_pictures_are_processed_several_in_one_call(
+    made: Callable[[str], Path],
+    pictures: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where each picture is one row of the pixels; the answers are those of one at a time."""
+    from PIL import Image
+
+    paths = [tmp_path / f"{n}.png" for n in range(12)]
+    for n, path in enumerate(paths):
+        Image.open(pictures[n % 3]).resize((40 + n, 60)).save(path)
+    respondent: Any = make_respondent(f"hf/{made('llava')}")
+    requests = asked(paths, 0.0)
+    kind, calls = type(respondent._loaded.processor.image_processor), []
+    before = kind.__call__
+
+    def count(self: Any, images: Any, *args: Any, **more: Any) -> Any:
+        calls.append(images)
+        return before(self, images, *args, **more)
+
+    monkeypatch.setattr(kind, "__call__", count)
+    together = texts(answers(respondent, requests))
+    assert len(calls) <= 6, "one for the check, one for plain generate, and few for all others"
+    alone: Any = make_respondent(f"hf/{made('llava')}")
+    alone._engine.reader._by_rows = False
+    assert texts(answers(alone, requests)) == together
 
 
 def test_a_question_before_the_picture_is_said(
@@ -470,7 +503,7 @@ def test_draws_follow_the_recorded_probabilities() -> None:
 
 
 def test_words_without_a_token_of_their_own_are_not_confused() -> None:
-    from hqm.respondents.token_sampling import Words
+    from hqm.respondents.token_sampling import FirstTokens
 
     class Tokenizer:
         def get_vocab(self) -> dict[str, int]:
@@ -479,7 +512,7 @@ def test_words_without_a_token_of_their_own_are_not_confused() -> None:
         def __call__(self, text: str, add_special_tokens: bool) -> dict[str, list[int]]:
             return {"input_ids": [{"y": 1, "n": 2, "m": 9}.get(text.strip().lower()[:1], 7), 8]}
 
-    words = Words(Tokenizer())
+    words = FirstTokens(Tokenizer())
     assert words.of(("yes", "no")) == {
         "yes": (1,),
         "no": (2,),
@@ -717,7 +750,7 @@ def test_an_error_after_the_check_costs_no_answer(
 
 
 def test_what_waits_is_of_one_kind_and_in_the_order_of_its_pictures() -> None:
-    from hqm.respondents.batching import Prompt, Waiting, kinds
+    from hqm.respondents.batching import Prompt, RequestQueue, kinds
 
     sampling = Sampling()
     requests = [
@@ -735,7 +768,7 @@ def test_what_waits_is_of_one_kind_and_in_the_order_of_its_pictures() -> None:
 
     bad = Response("", "error", "it cannot be opened")
     coming: list[list[Any]] = []
-    waiting = Waiting(
+    waiting = RequestQueue(
         requests[:12],
         lambda r: bad if r.seed == 1 else Prompt(r.prompt, None, r.image, r.seed),
         lambda following: coming.append([r.image for r in following]),
@@ -779,18 +812,18 @@ def test_who_is_told_to_finish_answers_what_it_has_begun(
     name: str, made: Callable[[str], Path], pictures: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from hqm.respondents import decoding
-    from hqm.respondents.batching import Waiting
+    from hqm.respondents.batching import RequestQueue
 
-    monkeypatch.setattr(decoding, "_HELD", 0.0)
+    monkeypatch.setattr(decoding, "_HOLD_SECONDS", 0.0)
     taken: list[int] = []
-    plain = Waiting.take
+    plain = RequestQueue.take
 
-    def take(self: Waiting, most: int) -> Any:
+    def take(self: RequestQueue, most: int) -> Any:
         got = plain(self, most)
         taken.extend(number for number, _ in got)
         return got
 
-    monkeypatch.setattr(Waiting, "take", take)
+    monkeypatch.setattr(RequestQueue, "take", take)
     respondent: Any = make_respondent(f"hf/{made(name)}", batch=4)
     answering = respondent.answer(asked(pictures, 1.0))
     came = len(next(answering))

@@ -161,13 +161,13 @@ def test_drawn_tokens_follow_the_distribution() -> None:
     import torch
     from scipy.stats import chisquare
 
-    from hqm.respondents.token_sampling import Chooser
+    from hqm.respondents.token_sampling import TokenSampler
 
     chances = torch.tensor([0.5, 0.2, 0.2, 0.1, 0.0])
     scores = chances.log()[None].expand(4000, -1)
 
     def draws(top_p: float) -> Any:
-        chooser = Chooser(1.0, top_p)
+        chooser = TokenSampler(1.0, top_p)
         for row in range(4000):
             chooser.enter(row, seed=row)
         return chooser.choose(scores, range(4000)).numpy()

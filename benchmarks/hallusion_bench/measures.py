@@ -44,10 +44,10 @@ def metrics_of(scoring: str) -> Iterable[Metric]:
     for scope in SCOPES[:3]:
         for metric in _consistency(scope):
             yield replace(metric, digits=digits)
-    said, false_yes = ("yes_inferred", "false_yes_inferred") if official else ("yes", "false_yes")
+    yes, false_yes = ("yes_inferred", "false_yes_inferred") if official else ("yes", "false_yes")
     yield Metric(
         "yes_diff",
-        lambda t: ratio(t[said], t["n"]) - ratio(t["yes_true"], t["n"]),
+        lambda t: ratio(t[yes], t["n"]) - ratio(t["yes_true"], t["n"]),
         "neither",
         about="Share of answers yes less the share of questions whose answer is yes.",
     )

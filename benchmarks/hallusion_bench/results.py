@@ -21,9 +21,8 @@ def is_result(path: Path) -> bool:
     """Whether a file, or every JSON file in a folder, is a list of the release's records with a
     model's answers.
     """
-    files = (
-        sorted(path.glob("*.json")) if path.is_dir() else [path] if path.suffix == ".json" else []
-    )
+    files = sorted(path.glob("*.json")) if path.is_dir() else [path]
+    files = [file for file in files if file.suffix == ".json"]
     return bool(files) and all(_is_result(file) for file in files)
 
 

@@ -30,8 +30,8 @@ each run again.
 
 def _matches(scene: Scene, match: re.Match[str], suffix: str = "") -> list[Thing]:
     """The things that a name in the text may mean."""
-    said = match.groupdict()
-    size, color, shape = (said.get(f"{part}{suffix}") for part in ("size", "color", "shape"))
+    parts = match.groupdict()
+    size, color, shape = (parts.get(f"{part}{suffix}") for part in ("size", "color", "shape"))
     return [
         thing
         for thing in scene.things

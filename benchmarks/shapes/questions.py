@@ -236,10 +236,10 @@ def _yes_no_relation(scene: Scene, truth: bool, rng: np.random.Generator) -> Que
         return None
     a, b = _pick(rng, pairs)
     lies = relation(a, b)
-    said: str = lies if truth and lies else _pick(rng, [d for d in DIRECTIONS if d != lies])
+    direction: str = lies if truth and lies else _pick(rng, [d for d in DIRECTIONS if d != lies])
     return _polar(
         "relation",
-        text=f"Is the {a.name} {DIRECTIONS[said]} the {b.name}?",
+        text=f"Is the {a.name} {DIRECTIONS[direction]} the {b.name}?",
         truth=truth,
         fact=_relation_fact(a, b),
         value=str(lies),

@@ -116,7 +116,9 @@ def random_scene(rng: np.random.Generator) -> Scene:
     )
     action = _pick(rng, ACTIONS) if rng.random() < 0.75 else None
     action_cell = next(cells) if action else None
-    sign = _pick(rng, WORDS if rng.random() < 0.5 else DIGITS) if rng.random() < 0.75 else None
+    sign = None
+    if rng.random() < 0.75:
+        sign = _pick(rng, WORDS if rng.random() < 0.5 else DIGITS)
     sign_cell = next(cells) if sign else None
     return Scene(
         _pick(rng, SKIES), _pick(rng, GROUNDS), things, action, action_cell, sign, sign_cell

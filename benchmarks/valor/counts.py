@@ -98,19 +98,24 @@ def prepared(part: str, extracted: Any, official: bool = True) -> Any:
 
     >>> prepared("object_existence", {"objects": ["dog", "blue sky", "surroundings"]})
     ['dog', 'surroundings']
-    >>> prepared("object_existence", {"objects": ["dog", "blue sky", "surroundings"]}, official=False)
+    >>> extracted = {"objects": ["dog", "blue sky", "surroundings"]}
+    >>> prepared("object_existence", extracted, official=False)
     ['dog']
     """
     if part == "object_existence":
         return [word for word in extracted["objects"] if not _unwanted(word, official)]
     if part == "relation_positional":
-        kept = [
+        count_matched = [
             text
             for text in extracted["relations"]
             if not any(word in _VERBS for word in text.split())
         ]
         # the release takes whatever key comes first
-        return {**extracted, "relations": kept}[next(iter(extracted))] if official else kept
+        return (
+            {**extracted, "relations": count_matched}[next(iter(extracted))]
+            if official
+            else count_matched
+        )
     if part == "relation_comparative":
         return extracted
     return extracted["objects" if part == "attribute_object" else "clothes"]
@@ -151,7 +156,7 @@ def _official_objects(
         f"{piece})" if i % 2 == 0 and piece[-1] != ")" else piece for i, piece in enumerate(left)
     ]
 
-    def kept(mappings: Mapping[str, Mapping[str, str]], broader: bool = False) -> int:
+    def count_matched(mappings: Mapping[str, Mapping[str, str]], broader: bool = False) -> int:
         n = 0
         for mapping in mappings.values():
             first = next(iter(mapping.values()), None)
@@ -160,8 +165,8 @@ def _official_objects(
                 n += 1
         return n
 
-    hits = kept(matched["matched_att_obj"])
-    broader = kept(matched["broader_concept"], broader=True)
+    hits = count_matched(matched["matched_att_obj"])
+    broader = count_matched(matched["broader_concept"], broader=True)
     return _counts(len(generated.values()), hits + broader, len(truth), hits)
 
 
@@ -175,17 +180,17 @@ def _official_people(
         for piece in _pairs(wearer["object"])
         if piece[-1] != ")"
     ]
-    said = [
+    generated_words = [
         piece
         for wearer in generated.values()
         if wearer.get("object")
         for piece in _pairs(wearer["object"])
     ]
-    if not all(said):
+    if not all(generated_words):
         raise IndexError("a generated pair is empty")
     left = list(listed)
 
-    def kept(mappings: Mapping[str, Mapping[str, Any]]) -> int:
+    def count_matched(mappings: Mapping[str, Mapping[str, Any]]) -> int:
         n = 0
         for mapping in mappings.values():
             if mapping.get("object") is None:
@@ -199,8 +204,10 @@ def _official_people(
             n += good > 0 and mapping.get("person") is not None
         return n
 
-    hits = kept(matched["matched_att_obj"])
-    return _counts(len(said), hits + kept(matched["broader_concept"]), len(listed), hits)
+    hits = count_matched(matched["matched_att_obj"])
+    return _counts(
+        len(generated_words), hits + count_matched(matched["broader_concept"]), len(listed), hits
+    )
 
 
 def longest_rising(ranks: Sequence[int]) -> list[int]:
@@ -268,13 +275,13 @@ def _plain_matches(matched: Mapping[str, Any], *keys: str) -> tuple[dict[str, st
 
 
 def _paper_words(
-    said: Sequence[Any], facts: Mapping[str, str], matched: Mapping[str, Any], *keys: str
+    generated_words: Sequence[Any], facts: Mapping[str, str], matched: Mapping[str, Any], *keys: str
 ) -> Counts:
     """The counts of words or relations; `facts` maps every annotated wording to the feature that it
     names.
     """
     first, second = _plain_matches(matched, *keys)
-    words = [_plain(word) for word in said]
+    words = [_plain(word) for word in generated_words]
     hits = [facts[first[word]] for word in words if first.get(word) in facts]
     broader = [word for word in words if first.get(word) not in facts and second.get(word) in facts]
     return _counts(len(words), len(hits) + len(broader), len(set(facts.values())), len(set(hits)))
@@ -289,9 +296,9 @@ def _paper_objects(
     truth: Mapping[str, str], generated: Mapping[str, Any], matched: Mapping[str, Any]
 ) -> Counts:
     free = {order: set(_tuples(text)) for order, text in truth.items()}
-    said = Counter(_plain(str(text).strip(" ()")) for text in generated.values())
+    generated_words = Counter(_plain(str(text).strip(" ()")) for text in generated.values())
 
-    def kept(mappings: Mapping[str, Any]) -> int:
+    def count_matched(mappings: Mapping[str, Any]) -> int:
         n = 0
         for order, mapping in mappings.items():
             for word, name in mapping.items() if isinstance(mapping, dict) else ():
@@ -302,15 +309,15 @@ def _paper_objects(
                     for key in (str(order), *free)
                     if key in free and free[key].intersection(theirs)
                 ]
-                if places and said[said_of] > 0:
+                if places and generated_words[said_of] > 0:
                     free.pop(places[0])
-                    said[said_of] -= 1
+                    generated_words[said_of] -= 1
                     n += 1
         return n
 
     first, second = _matches(matched, "matched_att_obj")
-    hits = kept(first)
-    return _counts(len(generated), hits + kept(second), len(truth), hits)
+    hits = count_matched(first)
+    return _counts(len(generated), hits + count_matched(second), len(truth), hits)
 
 
 def _paper_people(
@@ -323,23 +330,23 @@ def _paper_people(
         if isinstance(p, dict)
         for pair in _tuples(p.get("object") or "")
     ]
-    said, there = Counter(pairs), free.total()
+    generated_words, there = Counter(pairs), free.total()
 
-    def kept(mappings: Mapping[str, Any]) -> int:
+    def count_matched(mappings: Mapping[str, Any]) -> int:
         n = 0
         for mapping in mappings.values():
             objects = mapping.get("object") if isinstance(mapping, dict) else None
             for word, name in objects.items() if isinstance(objects, dict) else ():
                 for said_of, theirs in zip(_tuples(word), _tuples(name), strict=False):
-                    if said[said_of] > 0 and free[theirs] > 0:
-                        said[said_of] -= 1
+                    if generated_words[said_of] > 0 and free[theirs] > 0:
+                        generated_words[said_of] -= 1
                         free[theirs] -= 1
                         n += 1
         return n
 
     first, second = _matches(matched, "matched_att_obj")
-    hits = kept(first)
-    return _counts(len(pairs), hits + kept(second), there, hits)
+    hits = count_matched(first)
+    return _counts(len(pairs), hits + count_matched(second), there, hits)
 
 
 def _paper_ranks(

@@ -271,14 +271,14 @@ class CoOccurrence:
         """The share of pictures that have it."""
         return self.single.get(name, 0) / self.pictures if self.pictures else 0.0
 
-    def given(self, feature: str, name: str) -> float:
+    def share_given(self, feature: str, name: str) -> float:
         """P(feature | object): the share of the object's pictures that have the feature."""
         there = self.single.get(name, 0)
         return self.pairs.get(name, {}).get(feature, 0) / there if there else 0.0
 
     def strongest(self, feature: str, present: Collection[str]) -> float:
         """How likely a feature is by that of the present things which makes it likeliest."""
-        return max((self.given(feature, name) for name in present), default=0.0)
+        return max((self.share_given(feature, name) for name in present), default=0.0)
 
 
 def skew(shares: Array) -> Mapping[str, float]:

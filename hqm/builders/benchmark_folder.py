@@ -101,9 +101,7 @@ def beside(folder: Path) -> Iterator[Path]:
 
 
 class Pictures:
-    """Where the pictures of a source come from: drawn, copied from a place, or left at their
-    addresses.
-    """
+    """The pictures of a source: drawn, copied from a folder, or left at their web addresses."""
 
     def __init__(self, source: Source, place: str | None) -> None:
         self.source = source
@@ -122,14 +120,12 @@ class Pictures:
         return self.source.draw is not None or self.place is not None
 
     def has(self, file: str) -> bool:
-        """Whether a picture can be used: drawn, in the place, or anywhere where no place was
-        named.
-        """
+        """Whether a picture can be used: it is drawn, in the folder, or no folder was named."""
         name = safe_name(file, self.source.name)
         return self.place is None or self.place.has(name)
 
     def put(self, file: str, address: str, folder: Path) -> str:
-        """Draw or copy a picture into a folder; the name that an item has for it."""
+        """Draw or copy a picture into a folder, and return its name for the item."""
         name = safe_name(file, self.source.name)
         if self.source.draw is None and self.place is None:
             return f"{self.address}/{name}" if self.address else address or name
@@ -154,7 +150,7 @@ def write_folder(
     files: Mapping[str, str],
     types: Sequence[str],
 ) -> Benchmark:
-    """Write everything but the pictures; the benchmark, read back as it was written."""
+    """Write everything but the pictures, and return the benchmark as it is read back."""
     write_records(folder / ITEMS, records)
     write_records(folder / PROVENANCE, provenance)
     for form, rows in forms.items():
@@ -207,7 +203,7 @@ def _card(
 
 
 def _review(records: Sequence[Mapping[str, Any]]) -> str:
-    """The first hundred items, which stand in random order, for people to decide on."""
+    """Return the first hundred items for people to review; items are in random order."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("item", "decision", "text", "target", "question", "key", "image"))

@@ -50,7 +50,7 @@ class Build:
 
     @property
     def kept(self) -> bool:
-        """Whether the result has nothing that the recipe says it must not have."""
+        """Whether every promise of the recipe is kept."""
         return all(promise.kept for promise in self.promises)
 
 
@@ -143,9 +143,7 @@ def _roles(recipe: Recipe, writer: str, checker: str, store: Store | None) -> Ro
 
 
 def _usable(source: Source, pictures: Pictures) -> Source:
-    """The source without pictures that are not in the place named, and without those that look like
-    an earlier one.
-    """
+    """Remove pictures that are missing or look like an earlier one from the source."""
     graphs = [graph for graph in source.graphs if pictures.has(graph.image.file)]
     if not graphs:
         raise DataError(
@@ -161,7 +159,7 @@ def _usable(source: Source, pictures: Pictures) -> Source:
 
 
 def _twins(files: Sequence[str], pictures: Pictures) -> frozenset[str]:
-    """The pictures that show what one before them shows, and those that cannot be decoded."""
+    """Find pictures that show what an earlier one shows, or cannot be decoded."""
     import tempfile
 
     from hqm.lint.picture_checks import Look, twins_among
@@ -243,9 +241,7 @@ def _written(
 
 
 def _claimed(chosen: Sequence[Chosen]) -> tuple[str, ...]:
-    """The types that items are labelled with: all of them where each has enough items for a score,
-    otherwise none.
-    """
+    """Return the types for the card: all where each has enough items for a score, else none."""
     counts: dict[str, int] = {}
     for each in chosen:
         counts[each.question.type] = counts.get(each.question.type, 0) + 1
@@ -279,8 +275,8 @@ def _rows(
 def _reviewed(
     rows: Sequence[dict[str, Any]], chosen: Sequence[Chosen], review: Review | None
 ) -> list[tuple[dict[str, Any], Chosen, bool]]:
-    """The rows that people left, corrected where they said so, and whether a row still is what the
-    recipe made.
+    """Apply a review: the rows that remain, corrected, and whether each is still as the recipe
+    made it.
 
     Where an item is left out, the item that is answered the other way goes with it, so that its key
     stays balanced.
@@ -394,8 +390,8 @@ def _provenance(
 
 
 def _forms(rows: Sequence[tuple[Mapping[str, Any], Chosen]]) -> dict[str, list[dict[str, Any]]]:
-    """The form `wording`: the items in their next wording; and `matched`: another question about
-    the same picture.
+    """Build the forms `wording` (the next wording) and `matched` (another question on the
+    picture).
     """
     wording = [
         {"id": row["id"], "prompt": each.reworded, "target": row["target"], "rule": "build.wording"}

@@ -11,7 +11,7 @@ from hqm.builders.graph import Object, SceneGraph
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """Something that the result of a recipe must not have, as it was measured."""
+    """A property that the result of a recipe promises, with its measured value."""
 
     name: str
     sentence: str
@@ -97,7 +97,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What a recipe made: items in any order, and what is to be said about them."""
+    """The result of a recipe: items in any order, with notes and measures."""
 
     chosen: tuple[Chosen, ...]
     notes: tuple[str, ...] = ()
@@ -115,9 +115,7 @@ def share_of_picture(graph: SceneGraph, thing: Object) -> float:
 
 
 def phrase_for(graph: SceneGraph, thing: Object) -> str:
-    """The words that can mean only this object of the picture: its name, or its color and name;
-    empty where there are none.
-    """
+    """Return words that name only this object: its name, or its color and name, else empty."""
     if graph.only(thing.name) is thing:
         return thing.name
     colors = thing.values("color")

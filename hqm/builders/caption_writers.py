@@ -93,7 +93,7 @@ _LIVING = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """A span of a caption that can be exchanged, and what it can be exchanged for."""
+    """A span of a caption that can be replaced, with its replacements."""
 
     kind: str
     start: int
@@ -128,7 +128,7 @@ class Change:
 
 
 def captions_of(graphs: Sequence[SceneGraph]) -> Iterator[Caption]:
-    """The captions of every picture: those of the annotation, or one from the scene graph."""
+    """Return each picture's captions: the annotated ones, or one made from the scene graph."""
     names = sorted({thing.name for graph in graphs for thing in graph.objects})
     colors = sorted(
         {value for graph in graphs for thing in graph.objects for value in thing.values("color")}
@@ -149,7 +149,7 @@ def captions_of(graphs: Sequence[SceneGraph]) -> Iterator[Caption]:
 
 
 def changes_of(caption: Caption) -> tuple[Change, ...]:
-    """Every wrong caption of nearly the true one's length that one exchange makes of it."""
+    """Return every wrong caption of similar length that one replacement makes of a true one."""
     made = []
     for slot in caption.slots:
         for other in slot.others:
@@ -173,7 +173,7 @@ def changes_of(caption: Caption) -> tuple[Change, ...]:
 
 
 def _joined(before: str, value: str, after: str) -> tuple[str, int]:
-    """A sentence with another word in it, with the article that the word takes."""
+    """Replace a word in a sentence, and adapt its article."""
     article = re.search(r"\b(an?) $", before, re.IGNORECASE)
     if article is not None:
         right = with_article(value).split()[0]
@@ -225,8 +225,8 @@ def _annotated(graph: SceneGraph) -> Iterator[Caption]:
 
 
 def _fits(kind: str, text: str, match: re.Match[str]) -> bool:
-    """Whether a word is used as its list means it: a place of something, what somebody does, a
-    thing and no brand.
+    """Whether a word is used in the sense of its list: a position, an action, or a thing and no
+    brand.
     """
     before = text[: match.start()].lower().split()
     if kind == "relation":
@@ -404,9 +404,7 @@ _FALSE, _UNCLEAR = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roles:
-    """The models that write and check, and the store that keeps what they reply; None where rules
-    do it.
-    """
+    """The models that write and check captions, and the store of their replies; None for rules."""
 
     store: Store
     writer: Respondent | None = None
@@ -417,9 +415,7 @@ Captions = Sequence[tuple[Caption, tuple[Change, ...]]]
 
 
 def changes_written(captions: Captions, roles: Roles) -> tuple[Captions, tuple[str, ...]]:
-    """The captions with the changes that the writer made of them, one of each kind; and what was
-    left out, in sentences.
-    """
+    """Have the writer change each caption once in each way; notes say what was left out."""
     writer = roles.writer
     if writer is None:
         return captions, ()
@@ -445,9 +441,7 @@ def changes_written(captions: Captions, roles: Roles) -> tuple[Captions, tuple[s
 
 
 def changes_passed(captions: Captions, roles: Roles) -> tuple[Captions, tuple[str, ...]]:
-    """The captions with those changes that the filter calls false; and what was left out, in
-    sentences.
-    """
+    """Select the changes that the filter calls false; notes say what was left out."""
     checker = roles.checker
     if checker is None:
         return captions, ()
@@ -458,7 +452,7 @@ def changes_passed(captions: Captions, roles: Roles) -> tuple[Captions, tuple[st
     }
     replies = stored_replies(asks.values(), checker, roles.store)
     reasons = {place: _objection(replies.get(question.digest)) for place, question in asks.items()}
-    kept = [
+    accepted = [
         (
             caption,
             tuple(
@@ -469,19 +463,19 @@ def changes_passed(captions: Captions, roles: Roles) -> tuple[Captions, tuple[st
         )
         for i, (caption, changes) in enumerate(captions)
     ]
-    return kept, _notes(
+    return accepted, _notes(
         f"the filter {checker.name}", len(asks), Counter(filter(None, reasons.values()))
     )
 
 
 def _notes(who: str, asked: int, left_out: Counter[str]) -> tuple[str, ...]:
     reasons = "; ".join(f"{count}: {reason}" for reason, count in left_out.most_common())
-    said = f"{who} was asked {asked} times, and {asked - left_out.total()} replies are used"
-    return (f"{said} ({reasons})" if reasons else said,)
+    summary = f"{who} was asked {asked} times, and {asked - left_out.total()} replies are used"
+    return (f"{summary} ({reasons})" if reasons else summary,)
 
 
 def _objection(response: Response | None) -> str:
-    """Why a wrong caption is left out; empty where the filter calls it false."""
+    """Return why a wrong caption is left out; empty where the filter calls it false."""
     if response is None or response.state != "ok" or refuses(response.text):
         return "no reply, or a refusal"
     if _FALSE.search(response.text):
@@ -494,7 +488,7 @@ def _objection(response: Response | None) -> str:
 
 
 def _change(text: str, response: Response | None, kind: str, why: str) -> Change | str:
-    """The one span that a reply changed, or why the reply is left out.
+    """Return the single span that a reply changed, or why the reply is left out.
 
     >>> _change("A red cup is on a box.", Response("A red cup is under a box."), "relation", "w").after
     'under'

@@ -48,9 +48,7 @@ class Box(_Part):
 
 
 class Attribute(_Part):
-    """A property of an object, and of which kind it is: color, size, action, state; empty where the
-    source does not say.
-    """
+    """A property of an object and its kind (color, size, action, state; empty if unknown)."""
 
     value: str = Field(min_length=1)
     kind: str = ""
@@ -99,7 +97,7 @@ class Text(_Part):
 
 
 class Setting(_Part):
-    """What is true of the whole picture: of which kind (time of day, ground, weather), and what."""
+    """A property of the whole picture: its kind (time of day, ground, weather) and value."""
 
     kind: str
     value: str = Field(min_length=1)
@@ -175,8 +173,6 @@ class SceneGraph(_Part):
         return bool(self.image.exhaustive) and name not in self.image.exhaustive
 
     def only(self, name: str) -> Object | None:
-        """The object of this name where it is the only one that the name can mean, otherwise
-        None.
-        """
+        """Return the only object that a name can mean, or None."""
         named = [thing for thing in self.objects if name in thing.names]
         return named[0] if len(named) == 1 else None

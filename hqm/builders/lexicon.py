@@ -114,8 +114,8 @@ _MASS = frozenset(
 def with_article(name: str) -> str:
     """A name with its article; a plural or a mass noun has none of its own.
 
-    >>> with_article("umbrella"), with_article("unicycle"), with_article("hour hand"), with_article("scissors")
-    ('an umbrella', 'a unicycle', 'an hour hand', 'a pair of scissors')
+    >>> [with_article(name) for name in ("umbrella", "unicycle", "hour hand", "scissors")]
+    ['an umbrella', 'a unicycle', 'an hour hand', 'a pair of scissors']
     """
     first, last = name.split()[0], name.split()[-1]
     if last in _PLURAL_ONLY:
@@ -163,8 +163,8 @@ def singular(name: str) -> str:
 def plural(name: str) -> str:
     """A name with its last word in the plural.
 
-    >>> plural("bus"), plural("person"), plural("traffic light"), plural("sheep"), plural("scissors")
-    ('buses', 'people', 'traffic lights', 'sheep', 'scissors')
+    >>> [plural(name) for name in ("bus", "person", "traffic light", "sheep", "scissors")]
+    ['buses', 'people', 'traffic lights', 'sheep', 'scissors']
     """
     *before, last = name.split()
     fixed = {

@@ -149,8 +149,8 @@ _REVIEWED = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartWords:
-    """What the words alone get right in one part, cross-validated, and what always giving its
-    commonest answer gets right.
+    """Accuracy from the words alone in one part, cross-validated, beside that of the commonest
+    answer.
     """
 
     part: str
@@ -163,7 +163,7 @@ class PartWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartLength:
-    """What the best threshold of the number of words gets right in one part, cross-validated."""
+    """Accuracy of the best threshold on the number of words in one part, cross-validated."""
 
     part: str
     accuracy: float
@@ -230,9 +230,7 @@ class Measured:
 
     @cached_property
     def words(self) -> tuple[PartWords, ...]:
-        """What the words alone get right, part by part; of open questions too, each answer a
-        label.
-        """
+        """Return the accuracy of the words alone, part by part; open answers count as labels."""
         if self.benchmark.card.task == "caption":
             return ()
         return tuple(_words(part, self._of(part)) for part in self.by_part)
@@ -248,8 +246,8 @@ class Measured:
 
     @property
     def cue(self) -> Stratum | None:
-        """The strongest cue of position, numbering and surface that could be tried; None where
-        nothing could.
+        """Return the strongest cue of position, numbering or surface, or None where none could be
+        tried.
         """
         if not can_leak(self.form.items):
             return None
@@ -265,7 +263,7 @@ class Measured:
         return tuple(kind for kind, items in self.by_type.items() if kind and items >= least)
 
     def count(self, name: str) -> int:
-        """How many items or pictures a finding concerns; 0 where it was not made."""
+        """Return the number of items or pictures that a finding concerns."""
         return sum(finding.count for finding in self.findings if finding.name == name)
 
     def _of(self, part: str) -> list[Item]:
@@ -326,9 +324,7 @@ def precision_of(review: Review | None) -> Precision | None:
 
 
 def words_alone(measured: Measured, limit: float) -> tuple[Promise, ...]:
-    """The promise that the words get fewer than a share right, for every part where it could be
-    tried.
-    """
+    """Promise, for every part, that the words alone get less than a share of the items right."""
     return tuple(
         Promise(
             name=f"words alone: {words.part}",
@@ -346,7 +342,7 @@ def words_alone(measured: Measured, limit: float) -> tuple[Promise, ...]:
 
 
 def lengths(measured: Measured, limit: float) -> tuple[Promise, ...]:
-    """The promise that no threshold of the number of words gets more than a share right."""
+    """Promise that no threshold on the number of words gets more than a share right."""
     return tuple(
         Promise(
             name=f"length: {length.part}",

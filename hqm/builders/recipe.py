@@ -1,5 +1,5 @@
-"""A recipe: a module with a `RECIPE`, which makes questions from annotations and says what its
-result must not have.
+"""Recipes: modules with a `RECIPE`, which makes questions from annotations and promises
+properties.
 
 Recipes of HQM are modules of `hqm.builders.recipes`; another package brings one by an entry point
 of the group `hqm.recipes`, whose value is the recipe: `mine = "my_package.my_recipe:RECIPE"`.

@@ -133,7 +133,7 @@ def _read(reader: Reader, path: Path) -> Source:
 
 @contextmanager
 def _sentences(path: Path) -> Iterator[None]:
-    """Whatever is wrong with an annotation is one sentence that names its file."""
+    """Turn any error in reading an annotation into one sentence that names the file."""
     try:
         yield
     except ValidationError as error:
@@ -156,7 +156,7 @@ def digest_of(files: list[Path]) -> str:
 
 
 def table(value: Any, what: str, place: Path) -> dict[str, Any]:
-    """A JSON object, or a sentence that says that it is none."""
+    """Return a JSON object, or raise an error that names the file."""
     if not isinstance(value, dict):
         raise DataError(
             f"{what} is {value!r:.60}, which is no object",
@@ -167,7 +167,7 @@ def table(value: Any, what: str, place: Path) -> dict[str, Any]:
 
 
 def rows(value: Any, what: str, place: Path) -> list[dict[str, Any]]:
-    """A list of JSON objects, or a sentence that says that it is none."""
+    """Return a list of JSON objects, or raise an error that names the file."""
     if not isinstance(value, list):
         raise DataError(
             f"{what} is {value!r:.60}, which is no list",
@@ -185,7 +185,7 @@ def words(value: Any, what: str, place: Path) -> list[str]:
 
 
 def first_value(path: Path, kind: type[dict[str, Any]] | type[list[Any]]) -> Any:
-    """The first value of a JSON file that holds an object or a list; None where it holds neither."""
+    """Return the first value of a JSON file with an object or a list, or None."""
     if not path.is_file() or path.suffix != ".json":
         return None
     held = read_json(path)

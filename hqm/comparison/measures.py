@@ -11,6 +11,7 @@ from typing import Any
 
 from hqm.auditing.audit import BenchmarkAudit, RespondentScores
 from hqm.auditing.auditor import LeftOutRecord, read
+from hqm.auditing.budget import ErrorBudget
 from hqm.psychometrics import (
     BenchmarkAgreement,
     Coefficient,
@@ -69,6 +70,8 @@ class Measure:
     """
     components: Mapping[str, Any] = field(default_factory=dict)
     """The variance components of all its administrations, where the audit has them."""
+    budget: ErrorBudget | None = None
+    """Its error budget, where the audit has one."""
     words: Mapping[str, str] = field(default_factory=dict)
     """What tells it from other measures of its benchmark: scoring, parser, judge, ..."""
 
@@ -149,6 +152,7 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
         estimates=estimates,
         left_out=read(audit.left_out, metric),
         components=audit.components.get(metric, {}),
+        budget=audit.budget.get(metric),
         words={
             "metric": metric,
             "scoring": f"{audit.scoring} scoring",
@@ -420,11 +424,14 @@ class Comparison:
         # the audits hold the scores without each picture
         data = asdict(
             replace(
-                self, measures=tuple(replace(m, left_out={}, components={}) for m in self.measures)
+                self,
+                measures=tuple(
+                    replace(m, left_out={}, components={}, budget=None) for m in self.measures
+                ),
             )
         )
         for measure in data["measures"]:
-            del measure["components"]
+            del measure["components"], measure["budget"]
             measure["signatures"] = {
                 e["indicator"]: e["signature"] for e in measure.pop("estimates")
             }

@@ -246,6 +246,7 @@ def text_rows(
             what = f"it is no CSV: {error}"
             raise DataError(what, place=place(number, begins), remedy=remedy) from None
         if cells:
+            _check_text("".join(cells), place(number, begins))
             yield number, begins, cells
             number += 1
         begins = lines.number + 1

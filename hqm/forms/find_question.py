@@ -1,4 +1,4 @@
-"""Where a prompt asks its yes/no question, and whether the question has an opposite at all.
+"""Finding the yes/no question in a prompt, and whether it has an opposite.
 
 A prompt may have a description before the question ("A man rides a horse. Is he old?"), a clause
 ("According to the map, is ..."), a condition ("If AB = BC, is ...") and an instruction behind it
@@ -125,7 +125,7 @@ def question_of(prompt: str) -> Asked:
 
 
 def clause_of(prompt: str) -> Asked:
-    """The question of a prompt, whether or not it has a clear opposite.
+    """Return the question of a prompt, whether or not it has a clear opposite.
 
     Raises
     ------
@@ -154,7 +154,8 @@ def clause_of(prompt: str) -> Asked:
 def sentences(text: str) -> list[tuple[int, int]]:
     """The spans of the sentences of a text; a quotation and an abbreviation end none.
 
-    >>> [("Is it J. F. Kennedy? Answer yes or no.")[a:b] for a, b in sentences("Is it J. F. Kennedy? Answer yes or no.")]
+    >>> text = "Is it J. F. Kennedy? Answer yes or no."
+    >>> [text[a:b] for a, b in sentences(text)]
     ['Is it J. F. Kennedy?', 'Answer yes or no.']
     """
     spans, start = [], 0
@@ -180,8 +181,8 @@ def _open_quote(text: str) -> bool:
 
 
 def _asking(prompt: str) -> tuple[int, int]:
-    """Where the one sentence that asks begins, and where its words end (before the question
-    mark).
+    """Return the start of the only asking sentence, and the end of its words before the question
+    mark.
     """
     spans = []
     for a, b in sentences(prompt):
@@ -222,12 +223,12 @@ def _opening(prompt: str, words: list[Token]) -> int:
         asks_for and asks_for[0] < opens[0] and words[0].word not in {"when", "where"}
     ):
         wh = words[asks_for[0]].word if asks_for else ""
-        said = (
+        reason = (
             f"it asks with {wh!r}"
             if wh
             else f"no auxiliary opens the question or follows a comma (it opens with {first!r})"
         )
-        raise NoRule(prompt, said)
+        raise NoRule(prompt, reason)
     conditional = any(
         token.word in {"if", "when", "suppose", "given"} for token in words[: opens[0]]
     )
@@ -311,7 +312,7 @@ _COMMANDS = frozenset(
 
 
 def mode_of(prompt: str) -> Mode:
-    """The mode of the sentence that asks: a question anywhere in the prompt is what it asks.
+    """Return the mode of the asking sentence; a question anywhere in the prompt takes precedence.
 
     >>> mode_of("Who is on the bench?"), mode_of("Tell me who is on the bench."), mode_of("I would like a caption.")
     ('question', 'command', 'statement')

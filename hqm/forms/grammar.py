@@ -305,14 +305,13 @@ def _end_behind_the_picture(clause: list[Token], letters: str) -> int | None:
     words behind it.
     """
     for i in range(2, len(clause) - 1):
-        end = (
-            i + 1
-            if clause[i].word == "here"
-            else i + 3
-            if in_the_medium(clause[i : i + 3])
-            else None
-        )
-        if end is None or end >= len(clause):
+        if clause[i].word == "here":
+            end = i + 1
+        elif in_the_medium(clause[i : i + 3]):
+            end = i + 3
+        else:
+            continue
+        if end >= len(clause):
             continue
         goes_on = letters[end] in "&O,T" or clause[end].word in {"that", "which", "who"}
         return (
@@ -373,13 +372,9 @@ def _predicate_worth(clause: list[Token], letters: str, end: int) -> float:
         # "the bowl with broccoli on top": what a thing has belongs to the thing
         if [t.word for t in clause[end:]] in (["in", "color"], ["in", "colour"]):
             return 0.55  # "green in color"
-        return (
-            0.8
-            if in_the_medium(clause[end:])
-            else 0.9
-            if clause[end].word in {"with", "without"}
-            else 2
-        )
+        if in_the_medium(clause[end:]):
+            return 0.8
+        return 0.9 if clause[end].word in {"with", "without"} else 2
     if first == "N":
         return 1 if describes(clause[end].text) else 0.6
     return 0.7 if first == "V" else 0
@@ -398,7 +393,9 @@ def _verb_worth(clause: list[Token], letters: str, end: int) -> float:
             continue  # "the square root of 2": a noun has an "of" behind it
         if noun and reading(clause[verb].text, "VV") > -math.inf:
             return 1
-    return 0.2 if letters[end] == "G" else 0.4 if letters[end] in "AREN" else 0
+    if letters[end] == "G":
+        return 0.2
+    return 0.4 if letters[end] in "AREN" else 0
 
 
 def in_the_medium(words: list[Token]) -> bool:

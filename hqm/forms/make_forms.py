@@ -37,9 +37,7 @@ MOST_ORDERS = 9
 
 
 def flip_item(item: Item, draw: int = 0) -> Item:
-    """A yes/no item with its question and its right answer turned round; `draw` counts the
-    constructions that fit.
-    """
+    """Negate a yes/no item's question and flip its answer; `draw` selects the construction."""
     made = flip(item.prompt, draw)
     return replace(
         item,
@@ -50,7 +48,7 @@ def flip_item(item: Item, draw: int = 0) -> Item:
 
 
 def rephrase_item(item: Item) -> Item:
-    """An item with its instruction or question in other words; the target stays the same.
+    """Rephrase an item's instruction or question; the target stays the same.
 
     A question stays a question, and an instruction stays one.
     """
@@ -192,9 +190,7 @@ def _reworded(item: Item) -> Iterator[Item]:
 
 
 def count_modes(original: Form, form: Form) -> dict[str, int]:
-    """How many open questions and instructions changed their mode ("question to command"), the
-    commonest change first.
-    """
+    """Count changes of mode ("question to command"), the commonest first."""
     asked = (i for i in form.items if i.task in ("vqa", "caption") and i.id in original.by_id)
     pairs = ((mode_of(original.by_id[i.id].prompt), mode_of(i.prompt)) for i in asked)
     return dict(
@@ -203,7 +199,7 @@ def count_modes(original: Form, form: Form) -> dict[str, int]:
 
 
 def count_reasons(form: Form) -> dict[str, int]:
-    """How many items were left out for each reason, the commonest first."""
+    """Count the items left out for each reason, the commonest first."""
     return dict(Counter(out.reason for out in form.left_out).most_common())
 
 
@@ -283,7 +279,7 @@ def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
 
 
 def _another(value: Any, base: Item, place: str) -> Item:
-    """Another question of the same task in the place of an item, under the item's id."""
+    """Read a question of the same task that replaces an item under the item's id."""
     try:
         made = Item.from_dict(value)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Turn a yes/no question round, and put one into the order of a statement.
+"""Negation of yes/no questions, and their order as statements.
 
 In a statement the auxiliary moves behind its subject, and do and did merge into the verb:
 
@@ -54,7 +54,7 @@ _SURE = _SUBORDINATE | {"doing", "like"}
 
 
 def as_statement(body: str, clause: list[Token], asks: str = "", whole: bool = False) -> str | None:
-    """The clause in the order of a statement: the auxiliary behind its subject.
+    """Reorder a clause as a statement: the auxiliary behind its subject.
 
     Parameters
     ----------
@@ -76,7 +76,8 @@ def as_statement(body: str, clause: list[Token], asks: str = "", whole: bool = F
     >>> from hqm.forms.grammar import tag
     >>> as_statement("Does the man have a hat", tag("Does the man have a hat"))
     'the man has a hat'
-    >>> as_statement("is the design on the snowboard", tag("is the design on the snowboard"), "what", whole=True)
+    >>> clause = "is the design on the snowboard"
+    >>> as_statement(clause, tag(clause), "what", whole=True)
     'the design on the snowboard is'
     """
     if len(clause) < 2:
@@ -192,8 +193,8 @@ def _may_end_later(clause: list[Token], letters: str, end: int) -> bool:
     if relative and clause[end].word not in {"a", "an", "the"}:
         return True
     last = clause[-1]
-    said = last.word in MATERIALS or (last.tag == "NN2" and clause[0].word in {"are", "were"})
-    return letters[end] == "P" and letters.endswith("NN") and said
+    statement = last.word in MATERIALS or (last.tag == "NN2" and clause[0].word in {"are", "were"})
+    return letters[end] == "P" and letters.endswith("NN") and statement
 
 
 def ends_in_a_verb(subject: list[Token]) -> bool:
@@ -362,12 +363,12 @@ def _is_no_place(rest: list[Token], known: str) -> bool:
         return False
     last = rest[-1]
     compound = known.endswith("NN") and last.text.islower()
-    said = len(rest) > 2 and known[-2] in "NC" and describes(last.text) and last.text.islower()
+    statement = len(rest) > 2 and known[-2] in "NC" and describes(last.text) and last.text.islower()
     # "on the left | brown"
     beyond = any(
         rest[i].word in _SIDES and rest[i + 1].word not in _OF_A_SIDE for i in range(len(rest) - 1)
     )
-    late = compound or said or beyond or last.word in MATERIALS or known[-1] == "R"
+    late = compound or statement or beyond or last.word in MATERIALS or known[-1] == "R"
     return late or count_places(rest) > 1 or PLACE.fullmatch(known) is None
 
 
@@ -478,7 +479,7 @@ def _opposite(question: str, draw: int) -> Rewrite:
 
 
 def _plainest(question: str) -> tuple[str, str, str]:
-    """The plainest opposite with its rule; else the reason why there is none."""
+    """Return the plainest opposite with its rule, or raise the reason why there is none."""
     try:
         made = _opposite(question, 0)
     except NoRule as error:
@@ -505,14 +506,14 @@ def affirm(question: str) -> Rewrite:
     Rewrite(prompt='Is it true that there is a dog in the image?', rule='polar.true')
     """
     made = question_of(question)
-    said = statement_of(made)
-    if said is None:
+    statement = statement_of(made)
+    if statement is None:
         return _quoted(made, 'Is "yes" the right answer to', "polar.quoted_true")
-    return _whole(made, "Is it true that", said, "polar.true")
+    return _whole(made, "Is it true that", statement, "polar.true")
 
 
 def statement_of(made: Asked) -> str | None:
-    """What the question asks, in the order of a statement; None where that would be a guess."""
+    """Return the question as a statement, or None where that would be a guess."""
     if made.whether:
         return made.prompt[made.clause[0].start : made.end]
     words = made.words
@@ -540,10 +541,10 @@ def _opposites(made: Asked) -> Iterator[Rewrite]:
     plain = None if made.whether else (_truth(made) or _there(made) or _any(made) or _not(made))
     if plain is not None:
         yield plain
-    said = statement_of(made)
-    if said is not None:
-        yield _whole(made, "Is it false that", said, "polar.false")
-        yield _whole(made, "Is it wrong to say that", said, "polar.wrong")
+    statement = statement_of(made)
+    if statement is not None:
+        yield _whole(made, "Is it false that", statement, "polar.false")
+        yield _whole(made, "Is it wrong to say that", statement, "polar.wrong")
     yield _quoted(made, 'Is "no" the right answer to', "polar.quoted")
     yield _quoted(made, 'Is "yes" the wrong answer to', "polar.quoted_yes")
 
@@ -552,10 +553,10 @@ def _at_head(made: Asked) -> bool:
     return not made.prompt[made.start : made.opens].strip()
 
 
-def _whole(made: Asked, opening: str, said: str, rule: str) -> Rewrite:
+def _whole(made: Asked, opening: str, statement: str, rule: str) -> Rewrite:
     opening = opening if _at_head(made) else opening[0].lower() + opening[1:]
     before, after = made.prompt[: made.opens], made.prompt[made.end :]
-    return Rewrite(f"{before}{opening} {said}{_with_mark(after)}", rule)
+    return Rewrite(f"{before}{opening} {statement}{_with_mark(after)}", rule)
 
 
 def _quoted(made: Asked, opening: str, rule: str) -> Rewrite:
@@ -566,9 +567,7 @@ def _quoted(made: Asked, opening: str, rule: str) -> Rewrite:
 
 
 def _with_mark(after: str) -> str:
-    """What follows the question, with its one question mark: released questions have two, or
-    none.
-    """
+    """Return what follows the question, with exactly one question mark."""
     after = re.sub(r"^([^\w?？]*[?？])(?:\s*[?？])+", r"\1", after)
     if re.match(r"\s*[?？]", after) or re.match(r"[^.?!\n]*[?？]", after):
         return after
@@ -587,8 +586,10 @@ def _truth(made: Asked) -> Rewrite | None:
     words = [token.word for token in made.clause[:4]]
     if words[:2] != ["is", "it"] or words[3:] != ["that"] or words[2] not in {"true", "false"}:
         return None
-    said = {"true": "false", "false": "true"}[words[2]]
-    return _replaced(made, made.clause[2], said, f"polar.{'false' if said == 'false' else 'not'}")
+    statement = {"true": "false", "false": "true"}[words[2]]
+    return _replaced(
+        made, made.clause[2], statement, f"polar.{'false' if statement == 'false' else 'not'}"
+    )
 
 
 def _there(made: Asked) -> Rewrite | None:

@@ -1,4 +1,4 @@
-"""Put an open question or an instruction in other words, and leave what it is about as it stands.
+"""Rephrasing of open questions and instructions, which leaves their content unchanged.
 
 `rephrase_open` parses the grammar of a question or an instruction of any kind:
 
@@ -489,9 +489,8 @@ def _cleft(m: re.Match[str]) -> str:
 
 
 def _when_taken(m: re.Match[str]) -> str:
-    thing = (
-        "this" if m["this"] else f"{m['det']} {'photo' if m['thing'] == 'picture' else 'picture'}"
-    )
+    other = "photo" if m["thing"] == "picture" else "picture"
+    thing = "this" if m["this"] else f"{m['det']} {other}"
     return f"{m['w']} did the photographer {m['likely'] or ''}take {thing}?"
 
 

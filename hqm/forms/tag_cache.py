@@ -1,5 +1,4 @@
-"""What rules made of texts and pictures, kept in the cache from one command to the next: to tag ten
-thousand questions takes seconds.
+"""A cache of tagging results between commands: tagging ten thousand questions takes seconds.
 
 What is kept belongs to the rules that made it: their source and the versions of the libraries with
 the words are part of the file's name. The cache may be deleted at any time; where it cannot be
@@ -50,16 +49,14 @@ class Readings:
         self._libraries = tuple(libraries)
 
     def __call__(self, text: str, *where: Any) -> Any:
-        """What the rule makes of a text, or made of it in an earlier command; `where` it is to be
-        found is no part of it.
-        """
+        """Return the rule's result for a text, computed now or in an earlier command."""
         if text not in self._known:
             self._known[text] = self._rule(text, *where)
             self._new += 1
         return self._known[text]
 
     def keep(self) -> None:
-        """Write what is new for the next command, where it is worth it."""
+        """Write new results to the cache where there are enough of them."""
         if self._new < _WORTH or len(self._known) > _MOST:
             return
         self._new = 0

@@ -1,4 +1,4 @@
-"""Say the same thing in other words: a bank of equivalent instructions and templates of questions.
+"""A bank of equivalent instructions and question templates.
 
 The bank holds classes of instructions that ask for the same thing; the parallel of an instruction
 is the next one of its class. Templates rewrite a question by its opening ("What color is X?"
@@ -194,8 +194,7 @@ def render_options(question: str, options: Sequence[str]) -> str:
 
 
 def shuffle_item(item: Item, draw: int = 1) -> Item:
-    """The item with its options in another order and the letter of the right option changed
-    accordingly.
+    """Shuffle an item's options, and change the letter of the right one accordingly.
 
     The order depends only on the item and on `draw`, so that a form is the same whenever it is
     built. In the first drawn order the right option always moves; no order is the original one or

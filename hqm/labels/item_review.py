@@ -49,20 +49,18 @@ class Reviewed:
 
 
 def decision(labels: Sequence[Label], settled: Label | None) -> Label | None:
-    """What the reviewers of an item decided together: the adjudicated word, else what all of them
-    said; None without one.
-    """
+    """Return the decision on an item: the adjudicated one, else the unanimous one, else None."""
     if settled is not None:
         return settled if settled.decided else None
-    said = {
+    labels_by_uid = {
         json.dumps([label.label, label.values.get("target"), label.values.get("prompt")])
         for label in labels
     }
-    return labels[0] if len(said) == 1 and labels[0].decided else None
+    return labels[0] if len(labels_by_uid) == 1 and labels[0].decided else None
 
 
 def write_reviewed(study: Study, out: Path) -> Reviewed:
-    """Write what a review came to: a benchmark folder, or the file of a form.
+    """Write the result of a review: a benchmark folder, or the file of a form.
 
     A folder gets a card, the items that stand, corrected where the reviewers said so, and
     `provenance.jsonl` with a line for every item of the benchmark. A form's file is as `hqm forms
@@ -81,8 +79,8 @@ def write_reviewed(study: Study, out: Path) -> Reviewed:
         raise UsageError(
             f"the plan has the schema {study.schema.name}, which reviews no items", remedy=remedy
         )
-    said, settled = study.said(), study.adjudicated()
-    if not said:
+    labels_by_uid, settled = study.labels_by_answer(), study.adjudicated()
+    if not labels_by_uid:
         raise UsageError("nothing is reviewed yet", remedy="Open the page: `hqm label serve PLAN`.")
     name = study.plan.rows[0].form
     form = reviewed_forms(study.plan, study.benchmark)[name]
@@ -92,8 +90,8 @@ def write_reviewed(study: Study, out: Path) -> Reviewed:
     lines: list[dict[str, Any]] = []
     for item in form.items:
         row = rows.get(item.id)
-        labels = said.get(row.uid, []) if row else []
-        decided = decision(labels, settled.get(row.uid) if row else None) if labels else None
+        labels = labels_by_uid.get(row.uid, []) if row else []
+        decided = decision(labels, settled.get(row.uid)) if row and labels else None
         word = decided.label if decided else None
         made = None if word in _GONE else _corrected(item, decided)
         if made is None:
@@ -154,12 +152,13 @@ def _line(
             if getattr(item, field) != getattr(made, field)
         }
     )
+    action = "changed" if changed else "unchanged"
     by = "adjudication" if decided is not None and decided.rater == ADJUDICATION else "reviewers"
     return {
         "item": item.id,
         "digest": item_digest(item),
         "decision": word,
-        "action": "left out" if made is None else "changed" if changed else "unchanged",
+        "action": "left out" if made is None else action,
         **({"by": by} if decided is not None else {}),
         **({"changed": changed} if changed else {}),
         "reviews": [{"rater": label.rater, **label.values, "time": label.time} for label in labels],
@@ -242,8 +241,9 @@ def _head(study: Study) -> dict[str, Any]:
 
 
 def _card(benchmark: Benchmark, version: str, plain: bool) -> str:
-    """The benchmark's own card; of one without code, the items are read from the file beside it by
-    the usual names.
+    """Return the benchmark's card.
+
+    Without code, its items are read from the file beside it, by the usual column names.
     """
     card = benchmark.card.model_dump(
         exclude_defaults=True, exclude={"adapter", "group", "source"}, mode="json"

@@ -1,5 +1,5 @@
-"""The stages of a judge one by one: what a role decided of the units that people labelled, beside
-what people say of them.
+"""The stages of a judge, each compared with people: its decisions on the units that people
+labelled.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Answers = Mapping[tuple[str, str], Response]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledUnit:
-    """A sub-sentence or a fact of an answer, with what people say of it."""
+    """A sub-sentence or a fact of an answer, with its label by people."""
 
     role: str
     item: Item
@@ -71,8 +71,7 @@ class StageEvidence:
 
 
 def labelled_units(benchmark: Benchmark, form: Form, labels: Labels) -> list[LabelledUnit]:
-    """The units that people labelled, for the stages that the benchmark has; several raters' labels
-    by majority.
+    """Return the units that people labelled, by stage; several raters' labels by majority.
 
     What was adjudicated takes the place of the raters' own. A unit that one rater alone wrote, as a
     fact that this rater added, has that rater's label.
@@ -82,18 +81,18 @@ def labelled_units(benchmark: Benchmark, form: Form, labels: Labels) -> list[Lab
         if judgement.judge.partition(RATER)[0] == HUMAN and benchmark.stages:
             by_answer.setdefault((judgement.respondent, judgement.item), []).append(judgement)
     units = []
-    for (respondent, item), given in by_answer.items():
-        own = [j for j in given if RATER in j.judge] or given
+    for (respondent, item), judgements_of_answer in by_answer.items():
+        own = [j for j in judgements_of_answer if RATER in j.judge] or judgements_of_answer
         settled = [
             j
             for j in own
             if j.judge.endswith(f"{RATER}{ADJUDICATION}") and LabelContext.of(j).stages
         ]
-        said = [LabelContext.of(j).stages for j in settled or own]
+        stages_said = [LabelContext.of(j).stages for j in settled or own]
         for role in benchmark.stages:
-            texts = dict.fromkeys(text for stages in said for text in stages.get(role, {}))
+            texts = dict.fromkeys(text for stages in stages_said for text in stages.get(role, {}))
             for text in texts if item in form.by_id else ():
-                votes = [[float(s[role][text])] for s in said if text in s.get(role, {})]
+                votes = [[float(s[role][text])] for s in stages_said if text in s.get(role, {})]
                 (label,) = pooled_labels(votes)
                 units.append(
                     LabelledUnit(
@@ -115,8 +114,8 @@ def stage_evidence(
     answers: Answers,
     probabilities: Mapping[tuple[str, str], float],
 ) -> tuple[StageEvidence, ...]:
-    """What each judge's replies, as they are stored, say of the units that people labelled; judge
-    by judge, stage by stage.
+    """Compare each judge's stored decisions with people's labels, judge by judge and stage by
+    stage.
 
     Units of answers that are not there are left out, and with probabilities those of answers that
     have none.
@@ -127,11 +126,11 @@ def stage_evidence(
     asked = units_asked(used, answers)
     evidence = []
     for judge in judges if used else ():
-        said = decisions(benchmark, asked, _asks(benchmark, judge, cell, used, answers))
+        stages_said = decisions(benchmark, asked, _asks(benchmark, judge, cell, used, answers))
         for role, stage in benchmark.stages.items():
             own = [
                 (unit, verdict)
-                for unit, verdict in zip(used, said, strict=True)
+                for unit, verdict in zip(used, stages_said, strict=True)
                 if unit.role == role
             ]
             if not own:
@@ -158,16 +157,14 @@ def stage_evidence(
 
 
 def units_asked(units: Sequence[LabelledUnit], answers: Answers) -> list[Unit]:
-    """The units as a judge is asked about them; those of answers that are not there are left
-    out.
-    """
+    """Prepare the units as a judge is asked about them, leaving out those of missing answers."""
     return [Unit(u.role, u.item, answers[u.answer], u.text) for u in units if u.answer in answers]
 
 
 def _asks(
     benchmark: Benchmark, judge: Judge, cell: Cell, units: Sequence[LabelledUnit], answers: Answers
 ) -> Callable[[int], AskJudge]:
-    """The `ask` for the unit of a number, which gives what the judge replied and asks nothing."""
+    """Return an `ask` that replays stored replies and asks nobody."""
     if isinstance(judge, Judging):
         asking = judge.asking(0)
         return lambda _: asking

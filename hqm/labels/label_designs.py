@@ -1,6 +1,4 @@
-"""How the answers of a plan are chosen: which of them, with which probability, by whom they are
-labelled.
-"""
+"""Sampling designs: which answers are labelled, with which probability, and by whom."""
 
 from __future__ import annotations
 
@@ -44,8 +42,8 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorSource:
-    """What is known before anybody labels: (respondents, items) chances that a score is wrong, and
-    where they come from.
+    """The chance that each score is wrong, (respondents, items), before anybody labels, and its
+    source.
     """
 
     errors: Array
@@ -75,7 +73,7 @@ class Forecast:
 
 
 def errors_known(matrices: Mapping[Cell, ScoreMatrix], reference: Cell) -> ErrorSource:
-    """The chance that each score of the reference is wrong, from the first source that there is.
+    """Estimate the chance that each score is wrong from the first available source.
 
     They are: scores between 0 and 1 that a judge gave as probabilities; disagreement with other
     judges, or with the same judge asked again; disagreement of rule and judge; disagreement of
@@ -151,7 +149,7 @@ def chances(candidates: Sequence[Candidate], design: Design, labels: float, tau:
 def draw(
     candidates: Sequence[Candidate], plan: LabelPlan, labels: int, rng: np.random.Generator
 ) -> tuple[PlanRow, ...]:
-    """The rows of a plan: the answers that a design draws, each given to its raters.
+    """Draw the answers of a plan, and assign each to its raters.
 
     `uniform` draws every answer with one probability, as many of each respondent, and spread over
     the pictures. `same-items` draws items, spread over the pictures, and takes the answers of all
@@ -190,9 +188,7 @@ def draw(
 
 
 def _spread(candidates: Sequence[Candidate], rng: np.random.Generator) -> npt.NDArray[np.intp]:
-    """Respondent after respondent, for each of them the pictures in another order, and a picture's
-    answers in any order.
-    """
+    """Order the answers by respondent, each with its own random order of pictures."""
     respondents = {
         name: i for i, name in enumerate(dict.fromkeys(c.respondent for c in candidates))
     }
@@ -227,20 +223,18 @@ def _same_items(
 
 
 def _given_out(rows: Sequence[PlanRow], plan: LabelPlan, rng: np.random.Generator) -> list[PlanRow]:
-    """The rows with their raters: some of them, chosen at random, have all; the others are dealt
-    out evenly.
-    """
+    """Assign raters: all of them to a random share of the rows, the other rows evenly."""
     names = plan.raters
     shared = set(rng.permutation(len(rows))[: round(plan.overlap * len(rows))].tolist())
     dealt = 0
-    given = []
+    assigned = []
     for i, row in enumerate(rows):
         if i in shared or len(names) <= 1:
-            given.append(replace(row, raters=names))
+            assigned.append(replace(row, raters=names))
         else:
-            given.append(replace(row, raters=(names[dealt % len(names)],)))
+            assigned.append(replace(row, raters=(names[dealt % len(names)],)))
             dealt += 1
-    return given
+    return assigned
 
 
 def with_gold(
@@ -250,8 +244,9 @@ def with_gold(
     raters: tuple[str, ...],
     rng: np.random.Generator,
 ) -> tuple[PlanRow, ...]:
-    """The rows with gold answers mixed in, which all raters label; one that the design drew as well
-    keeps its probability.
+    """Mix in gold answers, which all raters label.
+
+    One that the design drew as well keeps its probability.
     """
     by_answer = {(c.respondent, c.item): c for c in candidates}
     marked = [
@@ -288,7 +283,7 @@ def forecast(
     supposed_error: float | None = None,
     width: float | None = None,
 ) -> Forecast:
-    """How wide the intervals will be, and how many labels a width needs.
+    """Forecast the width of the intervals, and the number of labels that a width needs.
 
     `supposed_error` is the share of wrong scores where the answers' own chances of error are not
     known or not to be believed: with an active design they are then scaled to it.
@@ -299,11 +294,11 @@ def forecast(
             "no two answers have a score", remedy="Score them, or plan without a forecast."
         )
     scores = np.clip(np.array([c.score for c in scored]), 0, 1)
-    given = np.array([c.error for c in scored])
-    known = np.isfinite(given)
-    mean = float(given[known].mean()) if known.any() else SUPPOSED_ERROR
+    assigned = np.array([c.error for c in scored])
+    known = np.isfinite(assigned)
+    mean = float(assigned[known].mean()) if known.any() else SUPPOSED_ERROR
     wanted = mean if supposed_error is None else supposed_error
-    errors = np.where(known, given, mean)
+    errors = np.where(known, assigned, mean)
     errors = np.clip(errors * (wanted / mean if mean > 0 else 1.0), 0.0, 0.5)
     together, alike = _together(scored, scores, design, labels), _alike(scored, scores)
 
@@ -340,9 +335,7 @@ def _of_single(scores: Array, errors: Array, respondents: int, labels: int) -> f
 
 
 def _alike(candidates: Sequence[Candidate], scores: Array) -> float:
-    """By how much the variance of the mean score is larger because answers about one picture are
-    alike.
-    """
+    """Estimate the design effect: answers about one picture are alike, which raises the variance."""
     _, picture = np.unique([c.cluster for c in candidates], return_inverse=True)
     left = scores - scores.mean()
     sums = np.bincount(picture, weights=left)

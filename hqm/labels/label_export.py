@@ -44,8 +44,9 @@ class WrittenLabels:
 
 
 def export_labels(path: Path) -> WrittenLabels:
-    """The labels of a plan, one row a rater and answer; adjudicated ones under the rater
-    `adjudication`.
+    """Write the labels of a plan as CSV, one row per rater and answer.
+
+    Adjudicated labels stand under the rater `adjudication`.
 
     Where facts were labelled, the column `stages` says what the rater said of every part and fact.
 
@@ -100,8 +101,8 @@ def export_labels(path: Path) -> WrittenLabels:
 
 
 def _stages(label: Label) -> str:
-    said = stage_labels([Sentence.from_dict(each) for each in label.values.get("sentences", ())])
-    return json.dumps(said, ensure_ascii=False) if said else ""
+    stages = stage_labels([Sentence.from_dict(each) for each in label.values.get("sentences", ())])
+    return json.dumps(stages, ensure_ascii=False) if stages else ""
 
 
 # --- the answers of a plan as tasks of other labelling tools ---
@@ -127,7 +128,7 @@ class WrittenTasks:
 
 
 def export_tasks(path: Path, layout: str, to: Path, pictures: str | None = None) -> WrittenTasks:
-    """The answers of a plan as tasks of another tool, in the plan's order.
+    """Write the answers of a plan as tasks of another tool, in the plan's order.
 
     Parameters
     ----------

@@ -1,5 +1,4 @@
-"""Labels that other tools collected, taken into a study: Label Studio, Potato, Argilla, Mechanical
-Turk, CSV.
+"""Import of labels from other tools: Label Studio, Potato, Argilla, Mechanical Turk and CSV.
 
 A label belongs to the answer whose uid its task has, and to nothing else.
 """
@@ -46,14 +45,14 @@ class _Given:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Which fields hold what; what nobody renamed has the names of the layout."""
+    """The fields of a file: the user's names (`--columns`), else the usual ones of the layout."""
 
-    given: Mapping[str, str] = field(default_factory=dict)
+    imported: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, record: Mapping[str, Any], meant: str, *usual: str) -> Any:
         """The field that holds something; None where there is none."""
-        if meant in self.given:
-            name = self.given[meant]
+        if meant in self.imported:
+            name = self.imported[meant]
             if name not in record:
                 what = (
                     f"there is no field {name!r} for the {meant} (there are"
@@ -74,7 +73,7 @@ def import_labels(
     columns: Mapping[str, str] | None = None,
     values: Mapping[str, str] | None = None,
 ) -> TakenLabels:
-    """Take the labels of another tool's file into the labels of a plan.
+    """Import labels from another tool's file into a plan.
 
     Parameters
     ----------
@@ -109,12 +108,12 @@ def import_labels(
     plan = read_plan(plan_path)
     schema = read_schema(plan.schema, plan_path.parent)
     meaning = _meaning(schema, values or {})
-    given = [
+    imported = [
         (each, _value(each, meaning))
         for each in _READERS[layout](path, _Columns(columns or {}))
         if _is_of(each, plan)
     ]
-    if not given:
+    if not imported:
         raise DataError(
             "it holds no label", place=str(path), remedy="Export the annotations, not the tasks."
         )
@@ -122,7 +121,7 @@ def import_labels(
         there = {(label.uid, label.rater): (label.label, label.note) for label in store.labels()}
         new = [
             (each, value)
-            for each, value in given
+            for each, value in imported
             if there.get((each.uid, each.rater)) != (value, each.note)
         ]
         for each, value in new:
@@ -130,24 +129,24 @@ def import_labels(
             note = {"note": each.note} if each.note else {}
             store.add(each.uid, each.rater, {"label": value, **note}, milliseconds, by="import")
     return TakenLabels(
-        labels=len(given),
-        undecided=sum(value is None for _, value in given),
-        raters=tuple(dict.fromkeys(each.rater for each, _ in given)),
-        known=len(given) - len(new),
+        labels=len(imported),
+        undecided=sum(value is None for _, value in imported),
+        raters=tuple(dict.fromkeys(each.rater for each, _ in imported)),
+        known=len(imported) - len(new),
     )
 
 
-def _is_of(given: _Given, plan: LabelPlan) -> bool:
-    if given.uid not in plan.by_uid:
-        what = f"the plan has no answer {given.uid!r}"
+def _is_of(imported: _Given, plan: LabelPlan) -> bool:
+    if imported.uid not in plan.by_uid:
+        what = f"the plan has no answer {imported.uid!r}"
         raise DataError(
-            what, place=given.place, remedy="Name the plan that the tasks were made from."
+            what, place=imported.place, remedy="Name the plan that the tasks were made from."
         )
     return True
 
 
 def _meaning(schema: Schema, values: Mapping[str, str]) -> dict[str, Any]:
-    """What a tool may say, in small letters -> the schema's value."""
+    """Map each word a tool may use, in lower case, to the schema's value."""
     meaning: dict[str, Any] = dict.fromkeys((CANNOT_SAY_WORD, "?", ""))
     for choice in schema.choices:
         meaning |= {str(word).strip().lower(): choice.value for word in (choice.text, choice.value)}
@@ -162,19 +161,21 @@ def _meaning(schema: Schema, values: Mapping[str, str]) -> dict[str, Any]:
     return meaning
 
 
-def _value(given: _Given, meaning: Mapping[str, Any]) -> Any:
-    word = str(given.value if given.value is not None else "").strip().lower()
+def _value(imported: _Given, meaning: Mapping[str, Any]) -> Any:
+    word = str(imported.value if imported.value is not None else "").strip().lower()
     word = word.removesuffix(".0") if word not in meaning else word
     if word not in meaning:
-        what = f"{given.value!r} is no label of the schema"
+        what = f"{imported.value!r} is no label of the schema"
         raise DataError(
-            what, place=given.place, remedy=f"Say what it means: --values '{given.value}=...'."
+            what,
+            place=imported.place,
+            remedy=f"Say what it means: --values '{imported.value}=...'.",
         )
     return meaning[word]
 
 
 def _named(value: Any) -> str:
-    """A rater's name, where a tool has a number, or an object, for a user."""
+    """Return a rater's name from a tool's user: a name, a number or an object."""
     if isinstance(value, Mapping):
         value = next(
             (
@@ -233,7 +234,7 @@ def _from_csv(path: Path, columns: _Columns) -> Iterator[_Given]:
         "note": ("note",),
     }
     for i, record in enumerate(read_records(path), 1):
-        if "label" not in columns.given and "label" not in record:
+        if "label" not in columns.imported and "label" not in record:
             raise DataError(
                 "there is no field 'label'",
                 place=f"{path}: record {i}",
@@ -259,15 +260,13 @@ def _from_mturk(path: Path, columns: _Columns) -> Iterator[_Given]:
         place = f"{path}: record {i}"
         if str(record.get("AssignmentStatus", "")).lower() == "rejected":
             continue
-        if "Answer.label" not in record and "label" not in columns.given:
+        if "Answer.label" not in record and "label" not in columns.imported:
             record = {**record, "Answer.label": _turker_said(record, place)}
         yield _row(record, columns, place, usual)
 
 
 def _turker_said(record: Mapping[str, Any], place: str) -> Any:
-    """The choice of an assignment, of a form whose answers are JSON, or have a column for each
-    choice.
-    """
+    """Read the choice of an assignment from its JSON, or from a column for each choice."""
     if record.get("Answer.taskAnswers"):
         try:
             (answers,) = json.loads(str(record["Answer.taskAnswers"]))
@@ -287,7 +286,7 @@ def _turker_said(record: Mapping[str, Any], place: str) -> Any:
 
 
 def _only_choice(choices: Mapping[str, Any], place: str) -> Any:
-    """The choice that is on; empty where none is.
+    """Return the selected choice, or an empty string.
 
     Raises
     ------
@@ -296,8 +295,8 @@ def _only_choice(choices: Mapping[str, Any], place: str) -> Any:
     """
     on = [
         name
-        for name, said in choices.items()
-        if said is not None and str(said).lower() not in ("", "false")
+        for name, content in choices.items()
+        if content is not None and str(content).lower() not in ("", "false")
     ]
     if len(on) > 1:
         what = f"several labels are chosen ({', '.join(map(repr, on))})"
@@ -308,8 +307,8 @@ def _only_choice(choices: Mapping[str, Any], place: str) -> Any:
 def _from_label_studio(path: Path, columns: _Columns) -> Iterator[_Given]:
     """The export `JSON`: tasks with `data` and `annotations`; a skipped task has no label."""
     tasks = read_json(path)
-    wanted = columns.given.get("label", "label")
-    noted = columns.given.get("note", "note")
+    wanted = columns.imported.get("label", "label")
+    noted = columns.imported.get("note", "note")
     for i, task in enumerate(tasks if isinstance(tasks, list) else [tasks], 1):
         place = f"{path}: task {i}"
         if not isinstance(task, Mapping) or not isinstance(task.get("data"), Mapping):
@@ -318,7 +317,7 @@ def _from_label_studio(path: Path, columns: _Columns) -> Iterator[_Given]:
                 place=place,
                 remedy="Export in the format JSON, not JSON-MIN.",
             )
-        uid = _Columns({k: v for k, v in columns.given.items() if k == "uid"}).of(
+        uid = _Columns({k: v for k, v in columns.imported.items() if k == "uid"}).of(
             task["data"], "uid", "uid"
         )
         for annotation in task.get("annotations") or ():
@@ -326,11 +325,11 @@ def _from_label_studio(path: Path, columns: _Columns) -> Iterator[_Given]:
                 continue
             value, note = None, ""
             for result in annotation.get("result") or ():
-                said = result.get("value") or {}
+                content = result.get("value") or {}
                 if result.get("from_name") == wanted:
-                    value = next(iter(said.get("choices") or ()), said.get("rating"))
+                    value = next(iter(content.get("choices") or ()), content.get("rating"))
                 elif result.get("from_name") == noted:
-                    note = "\n".join(map(str, said.get("text") or ()))
+                    note = "\n".join(map(str, content.get("text") or ()))
             yield _Given(
                 uid=str(uid),
                 rater=_named(annotation.get("completed_by", "")),
@@ -345,7 +344,7 @@ _TIME = re.compile(r"(\d+)\s*([dhms])")
 
 
 def _from_potato(path: Path, columns: _Columns) -> Iterator[_Given]:
-    """What Potato keeps of each rater, or exports of all of them; a folder is that of all raters.
+    """Read Potato's file of one rater, its export, or the folder of all raters.
 
     Potato 2 keeps `RATER/user_state.json` and exports `annotations.jsonl`; Potato 1 keeps
     `RATER/annotated_instances.jsonl`.
@@ -378,9 +377,9 @@ def _from_user_state(path: Path, columns: _Columns) -> Iterator[_Given]:
         raise DataError("it has no instance_id_to_label_to_value", place=str(path), remedy=remedy)
     behaviour = state.get("instance_id_to_behavioral_data") or {}
     rater = str(state.get("user_id") or path.absolute().parent.name)
-    for uid, said in labels.items():
+    for uid, content in labels.items():
         yield _potato_label(
-            str(uid), rater, said, behaviour.get(uid) or {}, columns, f"{path}: {uid}"
+            str(uid), rater, content, behaviour.get(uid) or {}, columns, f"{path}: {uid}"
         )
 
 
@@ -390,25 +389,25 @@ def _from_instances(path: Path, columns: _Columns) -> Iterator[_Given]:
     """
     for i, record in enumerate(read_records(path), 1):
         place = f"{path}: record {i}"
-        said = record.get("label_annotations", record.get("labels"))
-        if not isinstance(said, Mapping):
+        content = record.get("label_annotations", record.get("labels"))
+        if not isinstance(content, Mapping):
             remedy = (
                 "Take user_state.json, annotated_instances.jsonl or annotations.jsonl, or the"
                 " folder of all raters."
             )
             raise DataError("it has no label_annotations and no labels", place=place, remedy=remedy)
         rater = record.get("user_id") or record.get("user") or path.absolute().parent.name
-        uid = record.get(columns.given.get("uid", "id"), record.get("instance_id"))
+        uid = record.get(columns.imported.get("uid", "id"), record.get("instance_id"))
         yield _potato_label(
-            str(uid), str(rater), said, record.get("behavioral_data") or {}, columns, place
+            str(uid), str(rater), content, record.get("behavioral_data") or {}, columns, place
         )
 
 
 def _potato_label(
-    uid: str, rater: str, said: Any, behaviour: Mapping[str, Any], columns: _Columns, place: str
+    uid: str, rater: str, content: Any, behaviour: Mapping[str, Any], columns: _Columns, place: str
 ) -> _Given:
-    wanted, noted = columns.given.get("label", "label"), columns.given.get("note", "note")
-    chosen, note = _of_scheme(said, wanted), _of_scheme(said, noted)
+    wanted, noted = columns.imported.get("label", "label"), columns.imported.get("note", "note")
+    chosen, note = _of_scheme(content, wanted), _of_scheme(content, noted)
     changes = [
         c for c in behaviour.get("annotation_changes") or () if c.get("schema_name") == wanted
     ]
@@ -426,17 +425,15 @@ def _potato_label(
     )
 
 
-def _of_scheme(said: Any, scheme: str) -> dict[str, Any]:
-    """Name -> value of one annotation scheme, in each of the three ways in which Potato nests
-    them.
-    """
-    if isinstance(said, Mapping):
-        own = said.get(scheme) or {}
+def _of_scheme(content: Any, scheme: str) -> dict[str, Any]:
+    """Return name -> value of an annotation scheme, from any of Potato's three layouts."""
+    if isinstance(content, Mapping):
+        own = content.get(scheme) or {}
         own = own if isinstance(own, Mapping) else {str(own): True}
         return dict(own["labels"]) if isinstance(own.get("labels"), Mapping) else dict(own)
     pairs = [
         pair
-        for pair in said or ()
+        for pair in content or ()
         if isinstance(pair, Sequence) and len(pair) == 2 and isinstance(pair[0], Mapping)
     ]
     return {
@@ -463,7 +460,7 @@ def _from_argilla(path: Path, columns: _Columns) -> Iterator[_Given]:
     Argilla writes drafts like submitted responses; where a record keeps their `status`, only the
     submitted ones are taken.
     """
-    wanted, noted = columns.given.get("label", "label"), columns.given.get("note", "note")
+    wanted, noted = columns.imported.get("label", "label"), columns.imported.get("note", "note")
     for i, record in enumerate(read_records(path), 1):
         place = f"{path}: record {i}"
         responses = record.get("responses")
@@ -479,7 +476,7 @@ def _from_argilla(path: Path, columns: _Columns) -> Iterator[_Given]:
                 continue
             rater = _named(response.get("user_id", ""))
             yield _Given(
-                uid=str(record.get(columns.given.get("uid", "id"))),
+                uid=str(record.get(columns.imported.get("uid", "id"))),
                 rater=rater,
                 value=response.get("value"),
                 note=notes.get(rater, ""),

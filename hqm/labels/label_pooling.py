@@ -1,6 +1,4 @@
-"""From raters' labels to one label an answer: how they are pooled, how the answers were drawn,
-which words they are about.
-"""
+"""Pooling raters' labels into one label per answer, and checking which words they are about."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ _REPLICATES = 200
 
 @dataclass(frozen=True, kw_only=True)
 class PooledLabels:
-    """The labels of one judge, pooled, with all that their statistics need to know about them.
+    """The pooled labels of one judge, with what their statistics need.
 
     Parameters
     ----------
@@ -86,8 +84,7 @@ class PooledLabels:
 def check_digests(
     labels: Labels, digests: Mapping[tuple[str, str], str], stale: Stale = "refuse"
 ) -> int:
-    """How many labels are about other words than those that are stored; each label's answer is
-    known by its digest.
+    """Count the labels of other answers than the stored ones, by the digest of the answer.
 
     `digests` is (respondent, item) -> digest of the stored answer. Labels that do not say which
     answer they are about are taken as they are.
@@ -99,14 +96,14 @@ def check_digests(
     """
     different = 0
     for judgement in labels.judgements:
-        said = LabelContext.of(judgement).answer_digest
+        digest = LabelContext.of(judgement).answer_digest
         stored = digests.get((judgement.respondent, judgement.item))
-        if said and stored and said != stored:
+        if digest and stored and digest != stored:
             different += RATER not in judgement.judge
             if stale == "refuse":
                 raise AnswerError(
                     f"the label of item {judgement.item!r} by {judgement.respondent} is about"
-                    f" another answer ({said}) than the one that is stored ({stored})",
+                    f" another answer ({digest}) than the one that is stored ({stored})",
                     remedy=(
                         "Label the new answers, or keep such labels, flagged, with --set stale=keep."
                     ),
@@ -117,7 +114,7 @@ def check_digests(
 def pool_labels(
     labels: Labels, judge: str, pool: Pool | None = None, *, stale: int = 0
 ) -> PooledLabels:
-    """One label an answer, from all that is known of the labels of one judge.
+    """Pool the labels of one judge into one label per answer.
 
     Without `pool`, labels of 0 and 1 are pooled by majority, others by their mean. An adjudicated
     answer has the label that was decided, however the others are pooled, unless `pool` is `mean`.
@@ -217,13 +214,13 @@ def _probabilities(
     AnswerError
         Two labels of one answer say different probabilities.
     """
-    said: dict[tuple[str, str], float] = {}
+    probabilities: dict[tuple[str, str], float] = {}
     for judgement, context in zip(judgements, contexts, strict=True):
         answer, p = (judgement.respondent, judgement.item), context.probability
-        if p is not None and abs(said.setdefault(answer, p) - p) > 1e-9:
+        if p is not None and abs(probabilities.setdefault(answer, p) - p) > 1e-9:
             what = (
                 f"the labels of item {judgement.item!r} by {judgement.respondent} have the"
-                f" probabilities {said[answer]} and {p}"
+                f" probabilities {probabilities[answer]} and {p}"
             )
             raise AnswerError(what, remedy="Keep the one of the plan.")
-    return said
+    return probabilities

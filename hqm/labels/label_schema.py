@@ -110,14 +110,18 @@ def derived_grade(sentences: Sequence[Sentence]) -> int | None:
         return 1
     if wrong == 0:
         return 5
-    return 2 if 2 * wrong > count else 4 if 3 * wrong < count else 3
+    if 2 * wrong > count:
+        return 2
+    return 4 if 3 * wrong < count else 3
 
 
 def stage_labels(sentences: Sequence[Sentence]) -> dict[str, dict[str, int]]:
-    """What a rater said of each part and each fact, by the role of a judge that decides it;
-    undecided facts are left out.
+    """Return a rater's labels of parts and facts, by the judge's role that decides them.
 
-    >>> stage_labels([Sentence("A dog sits.", facts=(Fact("There is a dog.", 1),)), Sentence("How nice!", False)])
+    Undecided facts are left out.
+
+    >>> sits = Sentence("A dog sits.", facts=(Fact("There is a dog.", 1),))
+    >>> stage_labels([sits, Sentence("How nice!", False)])
     {'recognizer': {'A dog sits.': 1, 'How nice!': 0}, 'verifier': {'There is a dog.': 1}}
     """
     facts = {
@@ -200,8 +204,10 @@ class Schema(_Section):
             raise ValueError("it needs [[types]]")
         for options in (self.choices, self.types):
             for name in ("key", "value"):
-                given = [str(getattr(option, name)) for option in options]
-                if twice := next((each for each in given if given.count(each) > 1), ""):
+                values_given = [str(getattr(option, name)) for option in options]
+                if twice := next(
+                    (each for each in values_given if values_given.count(each) > 1), ""
+                ):
                     raise ValueError(f"the {name} {twice!r} stands twice")
             if taken := next(
                 (
@@ -241,8 +247,7 @@ class Schema(_Section):
         return next((choice.text for choice in self.choices if choice.value == label), str(label))
 
     def share(self, label: Any) -> float | None:
-        """A label as a share from 0 (hallucinated) to 1 (faithful); None where it is none, as in a
-        review.
+        """Convert a label to a share from 0 (hallucinated) to 1 (faithful); None in a review.
 
         >>> read_schema("likert").share(4), read_schema("binary").share(1), read_schema("review").share("keep")
         (0.75, 1.0, None)
@@ -263,7 +268,7 @@ def schema_names() -> tuple[str, ...]:
 
 
 def read_schema(name: str, folder: Path | None = None) -> Schema:
-    """A schema by its name, or from a toml file; `folder` is where a relative path begins.
+    """Read a schema by its name, or from a toml file; relative paths start at `folder`.
 
     Raises
     ------
@@ -304,7 +309,7 @@ class Span:
 def read_reply(
     schema: Schema, choice: str, detail: str, text: str, note: str, answer: str = ""
 ) -> dict[str, Any]:
-    """What the page sent, checked: the values of a label by their fields.
+    """Check the page's form, and return the values of a label by field.
 
     Parameters
     ----------

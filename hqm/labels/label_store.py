@@ -1,5 +1,6 @@
-"""What people said, append-only, in one SQLite file beside the plan: a killed process loses the
-label in flight at most.
+"""Labels, append-only, in one SQLite file beside the plan.
+
+A killed process loses at most the label in flight.
 
 A label is a few fields (`label`, `note`, `spans`, ...) that a rater gave for one uid at one time.
 Each field is a row. Taking a label back adds rows that name the rows they take back, so that the
@@ -62,7 +63,7 @@ class LabelRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
-    """What a rater said of one answer, and what stands of it now."""
+    """A rater's current label of one answer."""
 
     uid: str
     rater: str
@@ -177,8 +178,8 @@ class LabelStore(StoreFile):
         by: By = "rater",
         when: float | None = None,
     ) -> None:
-        """Store a label; it takes the place of an earlier one of the same rater on the same uid,
-        which is kept.
+        """Store a label; it supersedes the rater's earlier one on this uid, which stays in the
+        file.
 
         Parameters
         ----------
@@ -216,9 +217,7 @@ class LabelStore(StoreFile):
             )
 
     def undo(self, rater: str, *, by: By = "rater") -> str | None:
-        """Take back the latest label of a rater that stands; its uid, or None where there is
-        none.
-        """
+        """Undo a rater's latest label, and return its uid, or None where there is none."""
         query = (
             "SELECT uid FROM labels WHERE rater = ? AND by = ? AND undone IS NULL AND id NOT IN"
             " (SELECT undone FROM labels WHERE undone IS NOT NULL) ORDER BY entry DESC LIMIT 1"
@@ -255,8 +254,9 @@ class LabelStore(StoreFile):
         ]
 
     def labels(self, rater: str | None = None) -> list[Label]:
-        """What stands: the latest label of each rater on each uid that was not taken back, in the
-        order of giving.
+        """Return the latest label of each rater on each uid, in the order they were given.
+
+        Labels that were undone are left out.
 
         Adjudicated labels (`by="adjudication"`) stand beside the raters' own. With `rater`, only
         those under this name.

@@ -67,9 +67,7 @@ LARGEST = 4_000_000
 
 
 class Guard:
-    """Puts the headers on every reply, refuses a host that is not this server's, and a request that
-    is too large.
-    """
+    """Add security headers to every reply; refuse foreign hosts and requests that are too large."""
 
     def __init__(self, app: ASGIApp, hosts: Collection[str] | None) -> None:
         self.app, self.hosts = app, hosts
@@ -109,7 +107,7 @@ def from_this_page(request: Request) -> bool:
 
 
 async def fields_of(request: Request) -> dict[str, str]:
-    """The fields of a form, as browsers send it; empty where the body is none, or is too large."""
+    """Parse the fields of a form; empty where the body is no form, or is too large."""
     from urllib.parse import parse_qsl
 
     body = b""
@@ -140,9 +138,7 @@ class Links:
     """Rater -> token."""
 
     def rater_of(self, token: str) -> str | None:
-        """The rater that a token belongs to; all are compared, each in the same time, whatever was
-        given.
-        """
+        """Return the rater of a token; every token is compared in constant time."""
         match = None
         for rater, secret in self.raters.items():
             if secrets.compare_digest(secret.encode(), token.encode("utf-8", "replace")):
@@ -163,8 +159,7 @@ def links_path(plan: Path) -> Path:
 
 
 def read_links(plan: Path, raters: Sequence[str], *, renew: bool = False) -> Links:
-    """The tokens of a study, made where they are missing, so that a link works again after the
-    server was started anew.
+    """Read the tokens of a study, and make missing ones, so that links outlive the server.
 
     `renew` makes all of them new, and the old links stop working.
 
@@ -266,14 +261,14 @@ class Pages:
     async def rater(self, request: Request) -> Response:
         """A rater's page: how to decide before the first label, then what comes next."""
         rater, base = self._rater(request)
-        given = self.study.given(rater)
-        context = self._next(rater, base, given) if given else self._introduction(rater, base)
+        done = self.study.labels_of(rater)
+        context = self._next(rater, base, done) if done else self._introduction(rater, base)
         return self._whole(context)
 
     async def begin(self, request: Request) -> Response:
         """The first answer."""
         rater, base = self._rater(request)
-        context = self._next(rater, base, self.study.given(rater))
+        context = self._next(rater, base, self.study.labels_of(rater))
         return self._part(context) if request.headers.get("hx-request") else self._whole(context)
 
     async def label(self, request: Request) -> Response:
@@ -283,14 +278,14 @@ class Pages:
         if fields.get("uid") not in set(self.study.order(rater)):
             raise UsageError("this answer is not yours to label", remedy="Reload the page.")
         self._store(fields, rater)
-        return self._part(self._next(rater, base, self.study.given(rater)))
+        return self._part(self._next(rater, base, self.study.labels_of(rater)))
 
     async def undo(self, request: Request) -> Response:
         """Take back the latest label, and show its answer again."""
         rater, base = self._rater(request)
         await self._sent(request)
         uid = self.study.labels.undo(rater)
-        return self._part(self._next(rater, base, self.study.given(rater), first=uid))
+        return self._part(self._next(rater, base, self.study.labels_of(rater), first=uid))
 
     async def picture(self, request: Request) -> Response:
         """The picture of an answer, by its uid, for those who may see the answer."""
@@ -354,9 +349,7 @@ class Pages:
         return f"/owner/{token}"
 
     async def _sent(self, request: Request) -> dict[str, str]:
-        """The fields of a request that changes something; one that no page of ours sent is
-        refused.
-        """
+        """Return the fields of a request that changes something; refuse one from another site."""
         if not from_this_page(request):
             raise HTTPException(403)
         return await fields_of(request)
@@ -376,13 +369,13 @@ class Pages:
         self.study.labels.add(uid, rater, values, spent, by=by)
 
     def _next(
-        self, rater: str, base: str, given: Mapping[str, Label], first: str | None = None
+        self, rater: str, base: str, done: Mapping[str, Label], first: str | None = None
     ) -> dict[str, Any]:
-        waiting = self.study.waiting(rater, given)
+        waiting = self.study.waiting(rater, done)
         if first in waiting:
             waiting.remove(first)
             waiting.insert(0, first)
-        progress = self.study.progress(rater, given)
+        progress = self.study.progress(rater, done)
         context = {
             **self._frame(self.study.schema.title),
             "base": base,
@@ -406,7 +399,7 @@ class Pages:
             return {**context, "view": "settled.html"}
         said = [
             (each.rater, self.study.schema.in_words(each.label), each)
-            for each in self.study.said()[uid]
+            for each in self.study.labels_by_answer()[uid]
         ]
         return {
             **context,
@@ -454,9 +447,7 @@ def _milliseconds(text: str) -> int | None:
 
 
 def picture_bytes(path: Path) -> tuple[bytes, str]:
-    """A picture as a browser can show it, without what its file says about itself beside the
-    pixels' format.
-    """
+    """Return a picture that a browser can show, without the file's metadata."""
     from PIL import Image
 
     content = path.read_bytes()

@@ -1,6 +1,4 @@
-"""Judges beside the rule: people's labels, imported under the hash of their file, and the oracles
-of a benchmark.
-"""
+"""Judges beside the rule: people's labels and the oracles of a benchmark."""
 
 from __future__ import annotations
 
@@ -44,9 +42,7 @@ class Labels:
 
     @property
     def by_judge(self) -> dict[str, list[Judgement]]:
-        """Judge -> its labels; several raters of one answer are one judge, whose label is their
-        mean.
-        """
+        """Group labels by judge; several raters of an answer are one judge, with their mean."""
         by_judge: dict[str, list[Judgement]] = {}
         for judgement in self.judgements:
             if RATER not in judgement.judge:
@@ -55,7 +51,7 @@ class Labels:
 
     @property
     def by_rater(self) -> dict[str, Mapping[tuple[str, str], float]]:
-        """Rater -> (respondent, item) -> label, of the raters whose own labels are known."""
+        """Return rater -> (respondent, item) -> label, for raters with labels of their own."""
         by_rater: dict[str, dict[tuple[str, str], float]] = {}
         for judgement in self.judgements:
             if RATER in judgement.judge and not judgement.judge.endswith(f"{RATER}{ADJUDICATION}"):
@@ -102,9 +98,7 @@ def import_labels(
 
 
 def stored_labels(store: Store, benchmark: Benchmark, form: Form, run: int) -> Labels:
-    """The labels that a store holds of one administration; of a judge imported from several files,
-    the latest file's.
-    """
+    """Return the stored labels of one administration; of each judge, those of its latest file."""
     latest: dict[str, str] = {}
     names: dict[tuple[str, str], list[str]] = {}
     for stored_as, form_name, stored_run in store.judged(benchmark.name):

@@ -1,5 +1,5 @@
-"""What a rater sees of a row of the plan: question, answer and picture, and nothing that says who
-answered.
+"""A rater's view of a row: question, answer and picture, and nothing that identifies the
+respondent.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PROMPTS: tuple[Prompts, ...] = ("hqm", "official")
 
 
 class StoredFacts:
-    """What the stored replies of judges say about the parts and facts of answers; nobody is asked.
+    """Parts and facts of answers from the stored replies of judges; nobody is asked.
 
     A judge may have been asked in any mode of the benchmark, and in its own or in HQM's words: the
     first way in which the store holds all replies that an answer needs is taken. Judgements that a
@@ -51,8 +51,8 @@ class StoredFacts:
     def of(
         self, item: Item, response: Response, respondent: str, cell: Cell
     ) -> tuple[Sentence, ...]:
-        """The parts of an answer with their facts; empty where no judge's replies are stored, or
-        they cannot be read.
+        """Return the parts of an answer with their facts; empty without readable replies of a
+        judge.
         """
         for benchmark in self._ways:
             for ask in self._askers(benchmark, item, respondent, cell):
@@ -153,7 +153,7 @@ class Shown:
 
     @property
     def words(self) -> tuple[tuple[int, int, str], ...]:
-        """The answer cut where spaces are: start, end and text of each piece, all characters kept.
+        """Split an answer at spaces into (start, end, text), without losing a character.
 
         Of a very long answer a piece has several words, so that a browser can draw them.
         """
@@ -165,8 +165,7 @@ class Shown:
 
 
 def visible(text: str) -> str:
-    """The text with control characters, which a page would swallow, as the signs that stand for
-    them; as long as before.
+    """Replace control characters by visible signs of the same length.
 
     >>> visible("a\\0b\\x1b")
     'a\u2400b\u241b'
@@ -242,7 +241,7 @@ def _chosen(
     read: Mapping[tuple[str, str, int], Mapping[str, Response | None]],
     plan: LabelPlan,
 ) -> Response:
-    """The answer that the plan chose, and no other in its place."""
+    """Return the answer that the plan chose, and refuse another one in its place."""
     response = read[row.respondent, row.form, row.run].get(row.item)
     if response is None or (row.answer_digest and answer_digest(response) != row.answer_digest):
         what = f"the answer to {row.item!r} (uid {row.uid}) is not the one that the plan chose"
@@ -329,13 +328,9 @@ def _options(item: Item) -> tuple[tuple[str, str], ...]:
 def _key(item: Item) -> str:
     target: Any = item.target
     words = dict(_options(item)).get(str(target))
-    return (
-        f"{target}: {words}"
-        if words
-        else ", ".join(map(str, target))
-        if isinstance(target, list)
-        else str(target or "")
-    )
+    if words:
+        return f"{target}: {words}"
+    return ", ".join(map(str, target)) if isinstance(target, list) else str(target or "")
 
 
 def _keys(item: Item) -> tuple[tuple[str, str], ...]:

@@ -1,6 +1,4 @@
-"""A study in progress: its plan, what each row shows, the labels so far, and what comes next for
-whom.
-"""
+"""A study in progress: its plan, its rows, the labels so far, and each rater's next answer."""
 
 from __future__ import annotations
 
@@ -64,7 +62,7 @@ class Progress:
 
 
 class Study:
-    """A plan with its labels, opened to be served or looked at.
+    """A plan opened together with its labels.
 
     Parameters
     ----------
@@ -117,33 +115,33 @@ class Study:
             )
         return self._orders[rater]
 
-    def given(self, rater: str) -> dict[str, Label]:
+    def labels_of(self, rater: str) -> dict[str, Label]:
         """uid -> a rater's own label that stands."""
         return {
             label.uid: label for label in self.labels.labels(rater) if label.by != "adjudication"
         }
 
-    def waiting(self, rater: str, given: Mapping[str, Label]) -> list[str]:
+    def waiting(self, rater: str, own_labels: Mapping[str, Label]) -> list[str]:
         """What a rater has not labelled yet, in order."""
-        return [uid for uid in self.order(rater) if uid not in given]
+        return [uid for uid in self.order(rater) if uid not in own_labels]
 
-    def progress(self, rater: str, given: Mapping[str, Label]) -> Progress:
+    def progress(self, rater: str, own_labels: Mapping[str, Label]) -> Progress:
         """How far a rater is, and what the rest will take."""
         order = self.order(rater)
-        done = sum(uid in given for uid in order)
-        latest = [label.milliseconds for label in given.values() if label.milliseconds is not None][
-            -_LATEST:
-        ]
+        done = sum(uid in own_labels for uid in order)
+        latest = [
+            label.milliseconds for label in own_labels.values() if label.milliseconds is not None
+        ][-_LATEST:]
         left = median(latest) / 1000 * (len(order) - done) if latest else None
         return Progress(done=done, count=len(order), seconds_left=left)
 
-    def said(self) -> dict[str, list[Label]]:
+    def labels_by_answer(self) -> dict[str, list[Label]]:
         """uid -> what its raters said, as it stands."""
-        said: dict[str, list[Label]] = {}
+        labels_by_answer: dict[str, list[Label]] = {}
         for label in self.labels.labels():
             if label.by != "adjudication" and label.uid in self.plan.by_uid:
-                said.setdefault(label.uid, []).append(label)
-        return said
+                labels_by_answer.setdefault(label.uid, []).append(label)
+        return labels_by_answer
 
     def adjudicated(self) -> dict[str, Label]:
         """uid -> the label that settles a disagreement."""
@@ -155,11 +153,11 @@ class Study:
 
     def disagreements(self) -> list[str]:
         """The uids on which raters disagree, settled or not, in the order of the plan."""
-        said = self.said()
-        return [row.uid for row in self.plan.rows if disagree(said.get(row.uid, []))]
+        labels_by_answer = self.labels_by_answer()
+        return [row.uid for row in self.plan.rows if disagree(labels_by_answer.get(row.uid, []))]
 
     def picture(self, uid: str) -> Path | None:
-        """The file of a picture; None where there is none, or it cannot be used."""
+        """Return the file of a picture, or None where it is missing or unusable."""
         image = self.shown[uid].image
         if image is None:
             return None
@@ -173,7 +171,7 @@ class Study:
 
 
 def disagree(labels: list[Label]) -> bool:
-    """Whether raters said different things of one answer; `cannot say` against a label is one."""
+    """Whether raters disagree on an answer; `cannot say` against a label is a disagreement."""
     return len({repr(label.label) for label in labels}) > 1
 
 
@@ -221,8 +219,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Width:
-    """The mean of the labels so far, weighted for how the answers were chosen, and the width of its
-    95% interval.
+    """The weighted mean of the labels so far, and the width of its 95% interval.
 
     It is made of labels alone (Hajek's mean). An audit corrects the scores of all answers by the
     labels, with an interval that is as a rule no wider; that needs the scorer, and the page that
@@ -274,21 +271,21 @@ def status_of(study: Study) -> StudyStatus:
     Agreement is over what was decided: `cannot say` counts as no rating, and its number is given
     beside.
     """
-    said, settled = study.said(), study.adjudicated()
+    labels_by_answer, settled = study.labels_by_answer(), study.adjudicated()
     disagreements = study.disagreements()
-    width = _width(study, said, settled)
+    width = _width(study, labels_by_answer, settled)
     choices: dict[str, int] = {study.schema.in_words(value): 0 for value in study.schema.values}
-    for label in (label for labels in said.values() for label in labels):
+    for label in (label for labels in labels_by_answer.values() for label in labels):
         words = study.schema.in_words(label.label)
         choices[words] = choices.get(words, 0) + 1
     return StudyStatus(
         raters=tuple(_rater(study, rater) for rater in study.plan.raters),
         rows=len(study.plan.rows),
-        labelled=len(said),
-        overlapping=sum(len(labels) > 1 for labels in said.values()),
+        labelled=len(labels_by_answer),
+        overlapping=sum(len(labels) > 1 for labels in labels_by_answer.values()),
         disagreements=len(disagreements),
         adjudicated=len(settled.keys() & set(disagreements)),
-        agreement=tuple(_agreement(study, said)),
+        agreement=tuple(_agreement(study, labels_by_answer)),
         width=width,
         expected_width=study.plan.expected_width,
         choices=choices,
@@ -296,26 +293,28 @@ def status_of(study: Study) -> StudyStatus:
 
 
 def _rater(study: Study, rater: str) -> RaterStatus:
-    given = study.given(rater)
-    progress = study.progress(rater, given)
+    own_labels = study.labels_of(rater)
+    progress = study.progress(rater, own_labels)
     times = [
-        label.milliseconds / 1000 for label in given.values() if label.milliseconds is not None
+        label.milliseconds / 1000 for label in own_labels.values() if label.milliseconds is not None
     ]
-    gold = [row for row in study.plan.rows_of(rater) if row.gold is not None and row.uid in given]
+    gold = [
+        row for row in study.plan.rows_of(rater) if row.gold is not None and row.uid in own_labels
+    ]
     return RaterStatus(
         rater=rater,
         done=progress.done,
         count=progress.count,
-        cannot_say=sum(not label.decided for label in given.values()),
-        notes=sum(bool(label.note) for label in given.values()),
+        cannot_say=sum(not label.decided for label in own_labels.values()),
+        notes=sum(bool(label.note) for label in own_labels.values()),
         seconds=median(times) if times else None,
-        gold_right=sum(given[row.uid].label == row.gold for row in gold),
+        gold_right=sum(own_labels[row.uid].label == row.gold for row in gold),
         gold_done=len(gold),
         time_left=progress.time_left,
     )
 
 
-def ratings(study: Study, said: Mapping[str, Sequence[Label]]) -> Array:
+def ratings(study: Study, labels_by_answer: Mapping[str, Sequence[Label]]) -> Array:
     """(raters, answers): codes of the labels in the order of the schema; NaN where a rater gave
     none, or cannot say.
     """
@@ -325,17 +324,21 @@ def ratings(study: Study, said: Mapping[str, Sequence[Label]]) -> Array:
             sorted(study.schema.values, key=lambda v: (isinstance(v, str), v))
         )
     }
-    raters = list(dict.fromkeys(label.rater for labels in said.values() for label in labels))
-    table = np.full((len(raters), len(said)), np.nan)
-    for column, labels in enumerate(said.values()):
+    raters = list(
+        dict.fromkeys(label.rater for labels in labels_by_answer.values() for label in labels)
+    )
+    table = np.full((len(raters), len(labels_by_answer)), np.nan)
+    for column, labels in enumerate(labels_by_answer.values()):
         for label in labels:
             if label.decided:
                 table[raters.index(label.rater), column] = code.get(label.label, np.nan)
     return table
 
 
-def _agreement(study: Study, said: Mapping[str, Sequence[Label]]) -> Iterator[Agreement]:
-    table = ratings(study, said)
+def _agreement(
+    study: Study, labels_by_answer: Mapping[str, Sequence[Label]]
+) -> Iterator[Agreement]:
+    table = ratings(study, labels_by_answer)
     twice = int((np.isfinite(table).sum(axis=0) >= 2).sum()) if table.size else 0
     names = ("raw agreement", "Fleiss' kappa", "Krippendorff's alpha", "Gwet's AC1")
     if not twice:
@@ -369,9 +372,7 @@ def _shown(name: str, coefficient: Coefficient, n: int, *, turned: bool = False)
 
 
 def _pooled(study: Study, labels: Sequence[Label], settled: Label | None) -> float | None:
-    """The share from 0 to 1 that an answer's labels come to: the adjudicated one, else the mean of
-    its raters.
-    """
+    """Return an answer's share from 0 to 1: adjudicated, else the mean of its raters."""
     if settled is not None:
         return study.schema.share(settled.label)
     shares = [share for label in labels if (share := study.schema.share(label.label)) is not None]
@@ -379,15 +380,15 @@ def _pooled(study: Study, labels: Sequence[Label], settled: Label | None) -> flo
 
 
 def _width(
-    study: Study, said: Mapping[str, Sequence[Label]], settled: Mapping[str, Label]
+    study: Study, labels_by_answer: Mapping[str, Sequence[Label]], settled: Mapping[str, Label]
 ) -> Width | None:
     """Hajek's mean of what was drawn, with its error over pictures; gold answers were not drawn and
     do not count.
     """
     drawn: list[tuple[PlanRow, float]] = []
     for row in study.plan.rows:
-        if row.probability is not None and (row.uid in said or row.uid in settled):
-            share = _pooled(study, said.get(row.uid, ()), settled.get(row.uid))
+        if row.probability is not None and (row.uid in labels_by_answer or row.uid in settled):
+            share = _pooled(study, labels_by_answer.get(row.uid, ()), settled.get(row.uid))
             if share is not None:
                 drawn.append((row, share))
     clusters = [study.shown[row.uid].group for row, _ in drawn]

@@ -36,8 +36,7 @@ ENDINGS = {"labels": ".labels.sqlite"}
 
 
 def answer_digest(response: Response) -> str:
-    """The content hash of what was answered: a label belongs to these words, not to whatever is
-    stored in their place.
+    """Return the content hash of an answer, so that a label belongs to these words only.
 
     >>> answer_digest(Response("Yes.")) == answer_digest(Response("Yes!"))
     False
@@ -52,9 +51,7 @@ def item_digest(item: Item) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRow:
-    """One answer that is to be labelled; where a benchmark's own items are reviewed, one item
-    without a respondent.
-    """
+    """One answer to label; in a review of a benchmark's own items, one item."""
 
     uid: str
     """The only name that raters see: drawn at random, so that nothing can be read out of it."""
@@ -163,9 +160,7 @@ def labels_path(plan: Path) -> Path:
 
 
 def write_plan(plan: LabelPlan, path: Path) -> None:
-    """Write a plan; the places in it become relative to the file's folder, so that the study can be
-    moved as a whole.
-    """
+    """Write a plan with paths relative to its folder, so that the study can be moved."""
     folder = path.absolute().parent
     header: dict[str, Any] = {"plan": "hqm labels", "version": VERSION}
     header |= {name: _plain(getattr(plan, name)) for name in _HEADER}
@@ -185,7 +180,7 @@ def write_plan(plan: LabelPlan, path: Path) -> None:
 
 
 def read_plan(path: Path) -> LabelPlan:
-    """Read a plan; the places in it are given as paths from here.
+    """Read a plan, and resolve its paths.
 
     Raises
     ------
@@ -282,7 +277,7 @@ def rater_order(
     rater: str,
     group: Grouping = "none",
 ) -> tuple[str, ...]:
-    """The order in which one rater sees these uids; it is the same whenever it is computed.
+    """Return the order in which a rater sees these uids; it is always the same.
 
     Parameters
     ----------
@@ -310,8 +305,9 @@ def rater_order(
 
 
 def _spread(waiting: dict[str, deque[str]], count: int, rng: np.random.Generator) -> Sequence[str]:
-    """Draw a picture in proportion to what waits of it, never the last one, but the largest where
-    it would not fit later.
+    """Draw the next picture in proportion to its remaining answers.
+
+    Never the last one; the largest where its answers would not fit later.
     """
     order: list[str] = []
     names = list(waiting)

@@ -46,7 +46,7 @@ _SAME = {
     "color": "colour", "someone": "person", "somebody": "person",
     "anyone": "person", "anybody": "person", "people": "person", "men": "man", "women": "woman", "children": "child",
 }  # fmt: skip
-_ASKED = re.compile(r"how (?:many|much)|how|why|when|where|whose|who|which|what")
+_ASKED = re.compile(r"\b(?:how (?:many|much)|how|why|when|where|whose|who|which|what)\b")
 _COUNT = re.compile(r"\b(?:what is )?(?:number|count) of\b")
 _OF = re.compile(r"\b(colou?r|shape|size|name|kind|type|material|brand) of (\w+)")
 _GIVEN_AWAY = re.compile(

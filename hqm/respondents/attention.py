@@ -1,9 +1,8 @@
-"""Attention of a few tokens of many rows on a CPU: two products over all rows at once, in memory
-without gaps.
+"""Attention of a few tokens of many rows on a CPU, as two batched matrix products.
 
-Torch's fused attention serves many tokens of a few rows. For one token of each of some hundred rows
-it is slower than plain products, by half to twice where the memory has room that is not read: a
-processor reads ahead, and each gap stops it.
+Torch's fused attention is made for many tokens of a few rows. For one token of each of some hundred
+rows it takes half again to twice as long as plain products where memory is not contiguous, because
+gaps defeat the processor's prefetching.
 """
 
 from __future__ import annotations
@@ -19,9 +18,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 _NAME = "hqm_rows"
 """What the function is called in transformers' table of attention functions."""
 _SCORES = 8192
-"""Scores of a row and head above which the fused form is faster: they no longer stay near the
-processor.
-"""
+"""Scores per row and head above which the fused form is faster: they no longer fit the cache."""
 
 
 def by_rows(
@@ -63,10 +60,10 @@ def by_rows(
 
 @contextmanager
 def attending_by_rows(model: Any) -> Iterator[bool]:
-    """Have a model's decoder attend by rows within; false where it stays as it is.
+    """Use `by_rows` in a model's decoder within the context, and yield whether it is used.
 
-    That is on a GPU, without fused attention, and in 16 bits: there the fused form keeps its sums
-    in 32.
+    It is not on a GPU, without fused attention, or in 16 bits, where the fused form accumulates in
+    32.
     """
     config = model.get_decoder().config
     before = config._attn_implementation
@@ -85,24 +82,22 @@ def attending_by_rows(model: Any) -> Iterator[bool]:
         config._attn_implementation = before
 
 
-# ----------------------------------------------------------------------
 # Between host and device: small tensors that the host makes, and what it reads back.
 #
 # A GPU works through a queue. Reading a number back waits until the queue is empty, and so does
 # copying ordinary memory to it; a copy from pinned memory takes its place in the queue, and
 # nobody waits.
-# ----------------------------------------------------------------------
 
 
-def sent(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """A tensor of the host on a device; on a GPU the host goes on before the copy is done."""
+def moved_to(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """Copy a tensor to a device; on a GPU without waiting for the copy."""
     if device.type == "cuda":
         return tensor.pin_memory().to(device, non_blocking=True)
     return tensor.to(device)
 
 
-def placed(values: Sequence[Any], device: torch.device, dtype: Any = None) -> torch.Tensor:
-    """Numbers of the host as a tensor on a device, as `sent`.
+def tensor_on(values: Sequence[Any], device: torch.device, dtype: Any = None) -> torch.Tensor:
+    """Make a tensor of numbers on a device, copied as by `moved_to`.
 
     Examples
     --------
@@ -111,4 +106,4 @@ def placed(values: Sequence[Any], device: torch.device, dtype: Any = None) -> to
     tensor([[1, 2],
             [3, 4]])
     """
-    return sent(torch.tensor(values, dtype=dtype), device)
+    return moved_to(torch.tensor(values, dtype=dtype), device)

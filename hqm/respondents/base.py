@@ -125,17 +125,21 @@ def who_answers(name: str, identity: Mapping[str, Any]) -> str:
     and under vLLM, and two models never do. A server that was given a folder under a name of its
     own is known by that name only.
 
-    >>> here = {"kind": "openai", "model": "llava", "base_url": "http://127.0.0.1:8000/v1", "temperature": 1.0}
+    >>> here = {"kind": "openai", "model": "llava", "base_url": "http://127.0.0.1:8000/v1"}
     >>> there = {**here, "base_url": "http://127.0.0.1:9000/v1"}
-    >>> who_answers("openai/llava@http://127.0.0.1:8000/v1", here) == who_answers("vllm/llava", there)
+    >>> who_answers("openai/llava@http://127.0.0.1:8000/v1", here) == who_answers("x", there)
     True
     >>> who_answers("openai/llava", here) == who_answers("openai/qwen", {**here, "model": "qwen"})
     False
     """
     parts = {key: value for key, value in identity.items() if key not in _REACHED}
     if identity.get("kind") == "vllm":
-        given = {key.replace("-", "_"): value for key, value in parts.pop("options", {}).items()}
-        parts["options"] = {key: value for key, value in given.items() if key in _OF_THE_MODEL}
+        options_given = {
+            key.replace("-", "_"): value for key, value in parts.pop("options", {}).items()
+        }
+        parts["options"] = {
+            key: value for key, value in options_given.items() if key in _OF_THE_MODEL
+        }
     if not parts.get("weights") and not parts.get("model"):
         parts["name"] = name
     if parts.get(
@@ -216,8 +220,8 @@ def _check_settings(kind: Kind, settings: Sequence[tuple[str, str]], place: str)
 class RespondentName:
     """A respondent's name, taken apart.
 
-    >>> RespondentName.parse("hf/llava-hf/llava-1.5-7b-hf@main?temperature=0.2")
-    RespondentName(kind='hf', target='llava-hf/llava-1.5-7b-hf', at='main', settings=(('temperature', '0.2'),))
+    >>> RespondentName.parse("hf/llava-1.5-7b-hf@main?batch=8")
+    RespondentName(kind='hf', target='llava-1.5-7b-hf', at='main', settings=(('batch', '8'),))
     >>> str(RespondentName.parse("openai/gpt-4o@http://127.0.0.1:8000/v1"))
     'openai/gpt-4o@http://127.0.0.1:8000/v1'
     """
@@ -308,7 +312,6 @@ class RespondentName:
         return value
 
 
-# ----------------------------------------------------------------------
 # Saying that something takes long: whoever loads a model or computes for minutes names it, and a
 # command may listen.
 #
@@ -317,7 +320,6 @@ class RespondentName:
 #
 # Nobody listens unless `listening` says so. A worker process sends what it waits for to its
 # driver, who listens there.
-# ----------------------------------------------------------------------
 
 Listener = Callable[[str, bool], None]
 """Called with what is waited for when that begins (True) and when it has ended (False)."""
@@ -365,10 +367,8 @@ def listening(listener: Listener) -> Iterator[None]:
         _listeners.remove(listener)
 
 
-# ----------------------------------------------------------------------
 # Answers recorded earlier, replayed as a respondent: they take the same way into the store as
 # live ones.
-# ----------------------------------------------------------------------
 
 
 class RecordedRespondent:
@@ -420,8 +420,10 @@ class RecordedRespondent:
         return self._by_cell.get((form, run, resolution), {})
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
-        given = ((r, self.answers_in(r.form, r.run, r.resolution).get(r.item)) for r in requests)
-        pairs = [(request, response) for request, response in given if response is not None]
+        options_given = (
+            (r, self.answers_in(r.form, r.run, r.resolution).get(r.item)) for r in requests
+        )
+        pairs = [(request, response) for request, response in options_given if response is not None]
         for start in range(0, len(pairs), 5000):
             yield pairs[start : start + 5000]
 
@@ -429,9 +431,7 @@ class RecordedRespondent:
         """Nothing is held."""
 
 
-# ----------------------------------------------------------------------
 # A picture as a server wants it: a data URL that says what the bytes are.
-# ----------------------------------------------------------------------
 
 
 @lru_cache(maxsize=64)

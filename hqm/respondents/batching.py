@@ -1,6 +1,4 @@
-"""Which requests run together: one kind of sampling at a time, the questions about a picture one
-behind the other.
-"""
+"""Grouping requests: those of one sampling run together, in the order of their pictures."""
 
 from __future__ import annotations
 
@@ -15,9 +13,7 @@ from hqm.types import Response
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt as the model sees it: the text with its picture, the picture's key, the seed, the
-    answers watched.
-    """
+    """A prompt as the model sees it, with the answers whose probability is wanted (`words`)."""
 
     text: str
     picture: Any
@@ -26,19 +22,19 @@ class Prompt:
     words: tuple[str, ...] = ()
 
 
-Taken = tuple[int, Prompt]
-"""A request's number among those that wait, and what the model reads of it."""
+QueuedPrompt = tuple[int, Prompt]
+"""A request's number in the queue, and its prompt."""
 
 
 def kinds(requests: Sequence[Request]) -> Iterator[list[Request]]:
-    """Requests that can run together, in the order of their pictures and, within a picture, of
-    their lengths.
+    """Group requests that can run together, ordered by picture and then by length.
 
     Examples
     --------
     >>> from pathlib import Path
     >>> from hqm.respondents.base import Sampling
-    >>> asked = [Request(text, Path(picture), Sampling(), 0) for text, picture in (("?", "b"), ("??", "a"), ("!", "a"))]
+    >>> questions = (("?", "b"), ("??", "a"), ("!", "a"))
+    >>> asked = [Request(text, Path(picture), Sampling(), 0) for text, picture in questions]
     >>> [[f"{r.image}{r.prompt}" for r in kind] for kind in kinds(asked)]
     [['a!', 'a??', 'b?']]
     """
@@ -54,18 +50,18 @@ def _kind(request: Request) -> tuple[int, float, float, bool]:
     return sampling.max_tokens, sampling.temperature, sampling.top_p, request.image is None
 
 
-class Waiting:
-    """Requests of one kind that wait for their answers, taken a few at a time.
+class RequestQueue:
+    """A queue of requests of one kind, from which a few are taken at a time.
 
     Parameters
     ----------
     requests
         In the order in which they are taken.
     prepare
-        What the model reads of a request; a response where it cannot be asked, which is kept in
-        `refused`.
+        Returns the prompt of a request, or a response where it cannot be asked; `refused` holds
+        those.
     ahead
-        Called after some were taken with one request for each of the pictures that come next.
+        Called after each take with one request for each of the next pictures.
     """
 
     def __init__(
@@ -77,28 +73,28 @@ class Waiting:
         self.requests = requests
         self.refused: list[tuple[Request, Response]] = []
         self._prepare, self._ahead = prepare, ahead
-        self._again: list[Taken] = []
+        self._again: list[QueuedPrompt] = []
         self._at = 0
 
     @property
     def more(self) -> bool:
-        """Whether any wait."""
+        """Whether the queue is not empty."""
         return bool(self._again) or self._at < len(self.requests)
 
     @property
     def pictured(self) -> bool:
-        """Whether they have pictures: those of one kind have them all, or none has."""
+        """Whether the requests have pictures; those of one kind all have, or none has."""
         return self.requests[0].image is not None
 
     @property
     def next_picture(self) -> object:
-        """The picture of the request that comes next; None where none waits."""
+        """The picture of the next request, or None at the end."""
         if self._again:
             return self._again[0][1].picture_key
         return self.requests[self._at].image if self._at < len(self.requests) else None
 
-    def take(self, most: int) -> list[Taken]:
-        """The next requests, as many as `most`."""
+    def take(self, most: int) -> list[QueuedPrompt]:
+        """Take up to `most` requests."""
         taken, self._again = self._again[:most], self._again[most:]
         while len(taken) < most and self._at < len(self.requests):
             prompt = self._prepare(self.requests[self._at])
@@ -112,9 +108,9 @@ class Waiting:
         return taken
 
     def close(self) -> None:
-        """Take nothing more; what is given back is still to be answered."""
+        """Take no new requests; those put back are still answered."""
         self._at = len(self.requests)
 
-    def back(self, taken: Sequence[Taken]) -> None:
-        """Let requests wait again, before all others."""
+    def back(self, taken: Sequence[QueuedPrompt]) -> None:
+        """Put requests back at the front."""
         self._again = [*taken, *self._again]

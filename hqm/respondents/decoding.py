@@ -27,42 +27,42 @@ import torch
 from transformers import GenerationConfig, LogitsProcessorList
 
 from hqm.errors import RespondentError
-from hqm.respondents.batching import Prompt, Taken, Waiting
+from hqm.respondents.batching import Prompt, QueuedPrompt, RequestQueue
 from hqm.respondents.hf_families import Sharing
-from hqm.respondents.hf_inputs import Reader, Unsplit
+from hqm.respondents.hf_inputs import CannotSplit, Reader
 from hqm.respondents.hf_loading import Loaded
-from hqm.respondents.kv_cache import Spare
-from hqm.respondents.scheduler import Flow
-from hqm.respondents.token_sampling import Chooser, Words
-from hqm.respondents.vision_cache import Tower
+from hqm.respondents.kv_cache import BufferPool
+from hqm.respondents.scheduler import Scheduler
+from hqm.respondents.token_sampling import FirstTokens, TokenSampler
+from hqm.respondents.vision_cache import VisionCache
 
-_LESS: dict[Sharing, Sharing] = {"prefix": "features", "features": "nothing"}
+_NEXT_LEVEL: dict[Sharing, Sharing] = {"prefix": "features", "features": "nothing"}
 _IN_WORDS = {
     "prefix": "shared image prefix",
     "features": "shared vision features",
     "nothing": "plain generate",
 }
-_CHECKED, _BEGINNING = 4, 16
+_CHECKED_ROWS, _CHECKED_TOKENS = 4, 16
 """Rows that are compared with plain `generate`, and how many of their tokens."""
 _NEAR = 0.1
 """In half precision, how far (total variation) a first token's distribution may be from that of
 plain `generate`.
 """
-_FREE = 0.25
+_REFILL_ABOVE = 0.25
 """Further rows join when so large a share of the places is free."""
-_SHORT, _TOGETHER = 16, 64
+_SHORT_ANSWER, _PLAIN_BATCH = 16, 64
 """Rows that plain `generate` answers together at most, where answers may be longer than a few
 tokens: the longest is waited for.
 """
-_HELD = 0.25
+_HOLD_SECONDS = 0.25
 """Seconds for which answers are held, so that many are stored together; the first are not."""
 _NO_MEMORY = "out of memory"
-_FIRST = 64
+_FIRST_BATCH = 64
 """Rows at most that are taken up before there is an answer: somebody waits to see the first one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class Generated:
     """The new tokens of one prompt, the end token included where it came, and the first token's
     probabilities.
     """
@@ -73,15 +73,15 @@ class Drawn:
     """Why there is no answer; empty where there is one."""
 
 
-class Begun(NamedTuple):
+class Trial(NamedTuple):
     """A few answers that were begun, and what drew them."""
 
-    answers: dict[int, Drawn]
-    chooser: Chooser
+    answers: dict[int, Generated]
+    chooser: TokenSampler
 
 
 class Engine:
-    """Generates answers to prompts, sharing as much of each picture as the model allows.
+    """Generate answers to prompts, sharing as much of each picture as the model allows.
 
     Parameters
     ----------
@@ -106,24 +106,24 @@ class Engine:
         self._start = getattr(text, "decoder_start_token_id", None) if start is None else start
         self.sharing: Sharing = loaded.family.sharing
         self.why = loaded.family.why
-        self._words = Words(self.tokenizer)
-        self.tower = Tower(self.model, self.reader, loaded.family.towers)
+        self._words = FirstTokens(self.tokenizer)
+        self.vision_cache = VisionCache(self.model, self.reader, loaded.family.towers)
         self.packs = True
-        """Whether the questions about a picture run as one sequence; no longer once a model gave
-        other answers so.
+        """Whether the questions about a picture run as one sequence; False once that changed
+        answers.
         """
         self.most: int | None = None
         """The most rows that are answered at a time, once memory ran out."""
         self.whole = not getattr(self.model.config, "is_encoder_decoder", False)
-        """Whether prompts that share no prefix are read once for all their runs; no longer once a
-        model gave other answers so.
+        """Whether prompts that share no prefix are read once for all runs; False once that changed
+        answers.
         """
         self._texts: bool | None = None
-        """Whether prompts without a picture are read once for all their runs, and join others; None
-        while it is not known.
+        """Whether prompts without a picture are read once for all their runs; None until it is
+        known.
         """
         self._first = loaded.family.first_position
-        self._spare = Spare()
+        self._pool = BufferPool()
         self.one_at_a_time = False
         """Whether plain `generate` gets one prompt at a time, as a model needs that answers
         otherwise, or not at all, when it reads several.
@@ -142,16 +142,16 @@ class Engine:
         return f"{way}: {self.why}" if self.why else way
 
     def _joins(self, pictured: bool) -> bool:
-        """Whether rows can be taken up while others are being answered."""
+        """Whether rows can join a running batch."""
         if not pictured:
             return self._texts is True
         return self.sharing in self._checked and (
             self.sharing == "prefix" or (self.sharing == "features" and self.whole)
         )
 
-    def _flow(self, chooser: Chooser, max_tokens: int, pictured: bool) -> Flow:
-        whole = None if self.sharing == "prefix" else self.tower.kept
-        return Flow(
+    def _flow(self, chooser: TokenSampler, max_tokens: int, pictured: bool) -> Scheduler:
+        whole = None if self.sharing == "prefix" else self.vision_cache.reused
+        return Scheduler(
             self.model,
             self.reader,
             self.ends,
@@ -160,7 +160,7 @@ class Engine:
             packs=self.packs,
             whole=whole if pictured else lambda _: nullcontext(),
             first=self._first,
-            spare=self._spare,
+            pool=self._pool,
         )
 
     def _say(self) -> None:
@@ -170,28 +170,26 @@ class Engine:
             self._reported = self.how
 
     def look_ahead(self, prompts: Sequence[Prompt]) -> None:
-        """Prepare the pictures that come next while others are answered, where prompts come
-        apart.
-        """
+        """Process the next pictures in advance, where prompts can be split at them."""
         if self._joins(pictured=True):
             self.reader.look_ahead(prompts)
 
     def release(self) -> None:
-        """Let go of what is kept between batches, after memory ran out."""
+        """Free what is stored between batches, after memory ran out."""
         self.reader.forget()
-        self.tower.forget()
-        self._spare.forget()
+        self.vision_cache.forget()
+        self._pool.forget()
         gc.collect()
         if self.model.device.type == "cuda":
             torch.cuda.empty_cache()
 
     def share_less(self, why: str, sharing: Sharing | None = None) -> None:
         """Share less from now on, for a reason."""
-        self.sharing, self.why = sharing or _LESS[self.sharing], why
+        self.sharing, self.why = sharing or _NEXT_LEVEL[self.sharing], why
 
     def stream(
-        self, waiting: Waiting, temperature: float, top_p: float, max_tokens: int, limit: int
-    ) -> Iterator[list[tuple[int, Drawn]]]:
+        self, waiting: RequestQueue, temperature: float, top_p: float, max_tokens: int, limit: int
+    ) -> Iterator[list[tuple[int, Generated]]]:
         """Answer what waits, and give what has finished, with its number.
 
         Where sharing fails, what was lost is answered by plain `generate` one at a time, and less
@@ -204,19 +202,21 @@ class Engine:
         """
         pictured = waiting.pictured
 
-        def flow() -> Flow:
-            return self._flow(Chooser(temperature, top_p), max_tokens, pictured)
+        def flow() -> Scheduler:
+            return self._flow(TokenSampler(temperature, top_p), max_tokens, pictured)
 
         running, largest = flow(), 0
-        held: list[tuple[int, Drawn]] = []
+        held: list[tuple[int, Generated]] = []
         handed_over = -math.inf
         while waiting.more or running.alive:
             joins = self._joins(pictured)
-            most = min(limit, self.most or limit, _FIRST if handed_over == -math.inf else limit)
-            if not joins and max_tokens > _SHORT:
-                most = min(most, _TOGETHER)
-            free, taken = most - running.alive, list[Taken]()
-            if waiting.more and (not running.alive or (joins and free >= _FREE * most)):
+            most = min(
+                limit, self.most or limit, _FIRST_BATCH if handed_over == -math.inf else limit
+            )
+            if not joins and max_tokens > _SHORT_ANSWER:
+                most = min(most, _PLAIN_BATCH)
+            free, taken = most - running.alive, list[QueuedPrompt]()
+            if waiting.more and (not running.alive or (joins and free >= _REFILL_ABOVE * most)):
                 taken = waiting.take(free)
             failure, no_memory = "", False
             try:
@@ -224,21 +224,21 @@ class Engine:
                     if taken and (
                         self.sharing not in self._checked if pictured else self._texts is None
                     ):
-                        settle = self._settle if pictured else self._settle_texts
+                        settle = self._choose_sharing if pictured else self._choose_sharing_of_texts
                         settle(taken, temperature, top_p, max_tokens)
                         running = flow()
                     if taken and not self._joins(pictured):
                         chooser = self._chooser(taken, temperature, top_p)
-                        held += self._apart(taken, chooser, max_tokens)
+                        held += self._answer_batch(taken, chooser, max_tokens)
                     elif taken:
-                        self._enter(running.chooser, taken)
+                        self._start_rows(running.chooser, taken)
                         running.admit(taken, waiting.next_picture)
                     else:
                         running.step()
             except RespondentError:
                 yield held
                 raise
-            except Unsplit as unsplit:
+            except CannotSplit as unsplit:
                 waiting.back(taken)
                 if not pictured:
                     self._texts = False
@@ -268,20 +268,20 @@ class Engine:
                     with torch.inference_mode():
                         held += self._after_failure(failure, lost, chooser, max_tokens)
                 elif len(lost) == 1:
-                    held.append((lost[0][0], Drawn([], {}, _NO_MEMORY)))
+                    held.append((lost[0][0], Generated([], {}, _NO_MEMORY)))
                     self.most = largest or 1
                 else:
                     waiting.back(lost)
                     self.most = max(1, min(len(lost) // 2, self.most or len(lost)))
-            if held and time.monotonic() - handed_over > _HELD:
+            if held and time.monotonic() - handed_over > _HOLD_SECONDS:
                 yield held
                 held, handed_over = [], time.monotonic()
         if held:
             yield held
 
     def _after_failure(
-        self, failure: str, lost: Sequence[Taken], chooser: Chooser, max_tokens: int
-    ) -> list[tuple[int, Drawn]]:
+        self, failure: str, lost: Sequence[QueuedPrompt], chooser: TokenSampler, max_tokens: int
+    ) -> list[tuple[int, Generated]]:
         """Answer one at a time what was lost, and share less where that helped: otherwise the
         prompts are at fault.
         """
@@ -294,24 +294,31 @@ class Engine:
                 self._say()
         return answers
 
-    def _enter(self, chooser: Chooser, taken: Sequence[Taken], *, watch: bool = False) -> None:
+    def _start_rows(
+        self, chooser: TokenSampler, taken: Sequence[QueuedPrompt], *, watch: bool = False
+    ) -> None:
         for number, prompt in taken:
             chooser.enter(
                 number, prompt.seed, {} if watch else self._words.of(prompt.words), watch=watch
             )
 
     def _chooser(
-        self, taken: Sequence[Taken], temperature: float, top_p: float, *, watch: bool = False
-    ) -> Chooser:
-        chooser = Chooser(temperature, top_p)
-        self._enter(chooser, taken, watch=watch)
+        self,
+        taken: Sequence[QueuedPrompt],
+        temperature: float,
+        top_p: float,
+        *,
+        watch: bool = False,
+    ) -> TokenSampler:
+        chooser = TokenSampler(temperature, top_p)
+        self._start_rows(chooser, taken, watch=watch)
         return chooser
 
-    def _apart(
-        self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int
-    ) -> list[tuple[int, Drawn]]:
+    def _answer_batch(
+        self, taken: Sequence[QueuedPrompt], chooser: TokenSampler, max_tokens: int
+    ) -> list[tuple[int, Generated]]:
         """Answer these and no others, sharing what can be shared."""
-        ways: dict[Sharing, Callable[..., list[tuple[int, Drawn]]]] = {
+        ways: dict[Sharing, Callable[..., list[tuple[int, Generated]]]] = {
             "prefix": self._shared,
             "features": self._shared if self.whole else self._with_features,
             "nothing": self._plain,
@@ -319,21 +326,21 @@ class Engine:
         level = "nothing" if taken[0][1].picture is None else self.sharing
         return ways[level](taken, chooser, max_tokens)
 
-    def _begun(
+    def _trial(
         self,
-        way: Callable[[Sequence[Taken], Chooser, int], list[tuple[int, Drawn]]],
-        taken: Sequence[Taken],
+        way: Callable[[Sequence[QueuedPrompt], TokenSampler, int], list[tuple[int, Generated]]],
+        taken: Sequence[QueuedPrompt],
         temperature: float,
         top_p: float,
         max_tokens: int,
-    ) -> Begun:
+    ) -> Trial:
         """Begin a few answers in one way, to compare it with another."""
         few = _spread(taken)
         chooser = self._chooser(few, temperature, top_p, watch=True)
-        return Begun(dict(way(few, chooser, min(max_tokens, _BEGINNING))), chooser)
+        return Trial(dict(way(few, chooser, min(max_tokens, _CHECKED_TOKENS))), chooser)
 
-    def _settle(
-        self, taken: Sequence[Taken], temperature: float, top_p: float, max_tokens: int
+    def _choose_sharing(
+        self, taken: Sequence[QueuedPrompt], temperature: float, top_p: float, max_tokens: int
     ) -> None:
         """Find out what can be shared: a few answers are begun with it, and by plain `generate`.
 
@@ -346,18 +353,18 @@ class Engine:
         while self.sharing not in self._checked:
             level = self.sharing
             try:
-                shared = self._begun(self._apart, *asked)
-                plain = self._begun(self._alone if level == "nothing" else self._plain, *asked)
+                shared = self._trial(self._answer_batch, *asked)
+                plain = self._trial(self._alone if level == "nothing" else self._plain, *asked)
             except Exception as error:  # a model's forward pass may fail in any way
                 if is_out_of_memory(error):
                     raise
-                if isinstance(error, Unsplit):
+                if isinstance(error, CannotSplit):
                     self._step_down(error.why, final=True)
                 else:
                     why = f"with {_IN_WORDS[level]} the model fails: {_first_line(error)}"
                     self._step_down(why)
                 continue
-            if self._same(shared, plain):
+            if self._agree(shared, plain):
                 self._checked.add(level)
             else:
                 self._step_down(
@@ -366,7 +373,7 @@ class Engine:
         if self.why:
             self._say()
         if self.one_at_a_time:
-            alone = self._begun(self._alone, *asked)
+            alone = self._trial(self._alone, *asked)
             if all(answer.error for answer in alone.answers.values()):
                 reason = next(iter(alone.answers.values())).error
                 raise RespondentError(
@@ -387,38 +394,38 @@ class Engine:
         else:
             self.share_less(why)
 
-    def _settle_texts(
-        self, taken: Sequence[Taken], temperature: float, top_p: float, max_tokens: int
+    def _choose_sharing_of_texts(
+        self, taken: Sequence[QueuedPrompt], temperature: float, top_p: float, max_tokens: int
     ) -> None:
         """Find out whether prompts without a picture can be read once for all their runs, and
         whether plain `generate` can read several of them, in the same way.
         """
         asked = taken, temperature, top_p, max_tokens
-        alone = self._begun(self._alone, *asked)
+        alone = self._trial(self._alone, *asked)
         reasons = [answer.error for answer in alone.answers.values() if answer.error]
         if len(reasons) == len(alone.answers):
             what = f"it answers no question without a picture: {reasons[0]}"
             remedy = "Leave it out where pictures are not shown (--blind)."
             raise RespondentError(what, place=self.name, remedy=remedy)
-        self._texts = self._begins_alike(self._shared, alone, *asked)
+        self._texts = self._agrees(self._shared, alone, *asked)
         if not self._texts and not self.one_at_a_time:
-            self.one_at_a_time = not self._begins_alike(self._plain, alone, *asked)
+            self.one_at_a_time = not self._agrees(self._plain, alone, *asked)
 
-    def _begins_alike(
+    def _agrees(
         self,
-        way: Callable[[Sequence[Taken], Chooser, int], list[tuple[int, Drawn]]],
-        plain: Begun,
+        way: Callable[[Sequence[QueuedPrompt], TokenSampler, int], list[tuple[int, Generated]]],
+        plain: Trial,
         *asked: Any,
     ) -> bool:
         """Whether a way gives the answers of plain `generate`, without an error."""
         try:
-            return self._same(self._begun(way, *asked), plain)
+            return self._agree(self._trial(way, *asked), plain)
         except Exception as error:  # a model's forward pass may fail in any way
             if is_out_of_memory(error):
                 raise
             return False
 
-    def _same(self, shared: Begun, plain: Begun) -> bool:
+    def _agree(self, shared: Trial, plain: Trial) -> bool:
         """Whether answers are those of plain `generate`; in half precision, whether their
         distributions are near.
         """
@@ -433,30 +440,30 @@ class Engine:
     # --- plain ---
 
     def _plain(
-        self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int
-    ) -> list[tuple[int, Drawn]]:
+        self, taken: Sequence[QueuedPrompt], chooser: TokenSampler, max_tokens: int
+    ) -> list[tuple[int, Generated]]:
         if self.one_at_a_time:
             return self._alone(taken, chooser, max_tokens)
         inputs = self.reader.inputs([prompt for _, prompt in taken])
         return self._generate(taken, chooser, max_tokens, inputs)
 
     def _alone(
-        self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int
-    ) -> list[tuple[int, Drawn]]:
+        self, taken: Sequence[QueuedPrompt], chooser: TokenSampler, max_tokens: int
+    ) -> list[tuple[int, Generated]]:
         """Plain `generate` with one prompt at a time; where it fails, the answer says why."""
-        answers: list[tuple[int, Drawn]] = []
+        answers: list[tuple[int, Generated]] = []
         for number, prompt in taken:
             try:
                 inputs = self.reader.inputs([prompt])
                 answers += self._generate([(number, prompt)], chooser, max_tokens, inputs)
             except Exception as error:  # a model's forward pass may fail in any way
                 reason = _NO_MEMORY if is_out_of_memory(error) else _first_line(error)
-                answers.append((number, Drawn([], chooser.leave(number), reason)))
+                answers.append((number, Generated([], chooser.leave(number), reason)))
         return answers
 
     def _generate(
-        self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int, inputs: Any
-    ) -> list[tuple[int, Drawn]]:
+        self, taken: Sequence[QueuedPrompt], chooser: TokenSampler, max_tokens: int, inputs: Any
+    ) -> list[tuple[int, Generated]]:
         numbers = [number for number, _ in taken]
 
         def choose(_input_ids: Any, scores: Any) -> Any:
@@ -490,33 +497,33 @@ class Engine:
         rows = zip(numbers, tokens[:, begin:].tolist(), strict=True)
         return [(number, self._drawn(row, chooser.leave(number))) for number, row in rows]
 
-    def _drawn(self, row: list[int], first: dict[str, float]) -> Drawn:
+    def _drawn(self, row: list[int], first: dict[str, float]) -> Generated:
         stop = next((i + 1 for i, token in enumerate(row) if token in self.ends), len(row))
-        return Drawn(row[:stop], first)
+        return Generated(row[:stop], first)
 
     # --- vision features ---
 
     def _with_features(
-        self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int
-    ) -> list[tuple[int, Drawn]]:
+        self, taken: Sequence[QueuedPrompt], chooser: TokenSampler, max_tokens: int
+    ) -> list[tuple[int, Generated]]:
         """Plain `generate` with the vision tower's output put in its place."""
         prompts = [prompt for _, prompt in taken]
-        outputs = self.tower.of_prompts(prompts)
+        outputs = self.vision_cache.outputs_of(prompts)
         try:
             inputs = self.reader.joined(self.reader.split(prompts, one_head=False))
-        except Unsplit:
+        except CannotSplit:
             inputs = None
         inputs = self.reader.inputs(prompts, again=True) if inputs is None else inputs
-        with self.tower.replayed(outputs):
+        with self.vision_cache.replaying(outputs):
             return self._generate(taken, chooser, max_tokens, inputs)
 
     # --- prefix ---
 
     def _shared(
-        self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int
-    ) -> list[tuple[int, Drawn]]:
+        self, taken: Sequence[QueuedPrompt], chooser: TokenSampler, max_tokens: int
+    ) -> list[tuple[int, Generated]]:
         if getattr(self.model.config, "is_encoder_decoder", False):
-            raise Unsplit("an encoder-decoder has no prefix to share")
+            raise CannotSplit("an encoder-decoder has no prefix to share")
         flow = self._flow(chooser, max_tokens, pictured=taken[0][1].picture is not None)
         flow.admit(taken)
         while flow.alive:
@@ -530,7 +537,7 @@ def _first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
-def _spread(taken: Sequence[Taken]) -> list[Taken]:
+def _spread(taken: Sequence[QueuedPrompt]) -> list[QueuedPrompt]:
     """A few rows: two different questions of a picture, where there are any, and other pictures."""
     asked: dict[object, list[str]] = {}
     ranks = []
@@ -538,15 +545,15 @@ def _spread(taken: Sequence[Taken]) -> list[Taken]:
         texts = asked.setdefault(prompt.picture_key, [])
         ranks.append((prompt.text in texts, len(texts) > 1, place))
         texts.append(prompt.text)
-    return [taken[place] for _, _, place in sorted(ranks)[:_CHECKED]]
+    return [taken[place] for _, _, place in sorted(ranks)[:_CHECKED_ROWS]]
 
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether an error says that memory ran out, on whatever device.
 
-    >>> is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes."))
+    >>> is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory"))
     True
-    >>> is_out_of_memory(RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"))
+    >>> is_out_of_memory(RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED"))
     True
     >>> is_out_of_memory(RuntimeError("shapes do not match"))
     False

@@ -19,14 +19,20 @@ from typing import TYPE_CHECKING, Any
 from hqm.errors import RespondentError
 from hqm.files.images import as_rgb
 from hqm.respondents.base import Request, RespondentName, waiting
-from hqm.respondents.batching import Prompt, Waiting, kinds
+from hqm.respondents.batching import Prompt, RequestQueue, kinds
 from hqm.respondents.hf_families import family_of
-from hqm.respondents.hf_loading import Loaded, find_model, load, suited_device, suited_dtype
-from hqm.signature import digest_all, digest_file
+from hqm.respondents.hf_loading import (
+    Loaded,
+    find_model,
+    load,
+    suited_device,
+    suited_dtype,
+    weights_digest,
+)
 from hqm.types import Response
 
 if TYPE_CHECKING:
-    from hqm.respondents.decoding import Drawn, Engine
+    from hqm.respondents.decoding import Engine, Generated
 
 
 class TransformersRespondent:
@@ -63,7 +69,7 @@ class TransformersRespondent:
         self.attention_wanted = name.option("attention", "auto")
         self.trust_remote_code = name.flag("trust_remote_code")
         self.batch = int(name.option("batch", str(batch)))
-        self._waiting: Waiting | None = None
+        self._waiting: RequestQueue | None = None
         self._finishing = False
         self._pictures: dict[Path, Any] = {}
         self._templates: dict[bool, str] = {}
@@ -98,17 +104,7 @@ class TransformersRespondent:
 
     @cached_property
     def _weights(self) -> str | None:
-        """The content hash of a local model's files; a hub id is told by its revision."""
-        folder = Path(self.path)
-        if not folder.is_dir():
-            return None
-        files = sorted(
-            p
-            for p in folder.iterdir()
-            if p.suffix in {".safetensors", ".bin", ".json", ".jinja", ".model"}
-        )
-        with waiting(f"reading the weights of {self.name}"):
-            return digest_all(part for file in files for part in (file.name, digest_file(file)))
+        return weights_digest(self.path, self.name)
 
     @cached_property
     def _form(self) -> str:
@@ -176,7 +172,7 @@ class TransformersRespondent:
                     yield from self._answer(kind, thread)
 
     def finish(self) -> None:
-        """Begin nothing more; what is being answered still comes."""
+        """Start no more requests; those in progress are still answered."""
         self._finishing = True
         if self._waiting is not None:
             self._waiting.close()
@@ -196,7 +192,7 @@ class TransformersRespondent:
             preparing.append(thread.submit(self._look_ahead, following[:_PICTURES_AHEAD]))
 
         sampling = requests[0].sampling
-        waiting = self._waiting = Waiting(requests, prepare, ahead)
+        waiting = self._waiting = RequestQueue(requests, prepare, ahead)
         began = time.perf_counter()
         for drawn in self._engine.stream(
             waiting,
@@ -215,9 +211,7 @@ class TransformersRespondent:
             yield waiting.refused
 
     def _look_ahead(self, requests: Sequence[Request]) -> None:
-        """Prepare pictures while others are answered; one that cannot be opened is told of in its
-        turn.
-        """
+        """Prepare pictures in advance; one that cannot be opened fails later, in its turn."""
         try:
             prompts = [
                 prompt for prompt in map(self._readable, requests) if isinstance(prompt, Prompt)
@@ -227,7 +221,7 @@ class TransformersRespondent:
             return
 
     def _readable(self, request: Request) -> Prompt | Response:
-        """What the model reads of a request, or why it cannot be asked."""
+        """Return the prompt of a request, or a response that says why it cannot be asked."""
         try:
             picture = None if request.image is None else self._picture(request.image)
         except (OSError, ValueError, SyntaxError) as error:
@@ -243,9 +237,7 @@ class TransformersRespondent:
         return self.batch or self._fitting(max_tokens)
 
     def _fitting(self, max_tokens: int) -> int:
-        """How many rows fit: their keys and values may take a gigabyte, or a third of a GPU's free
-        memory.
-        """
+        """Return how many rows fit in a gigabyte, or in a third of a GPU's free memory."""
         import torch
 
         model = self._loaded.model
@@ -274,9 +266,7 @@ class TransformersRespondent:
         return picture
 
     def _prompt(self, request: Request) -> str:
-        """The chat template's text round a question, or the family's documented form, rendered once
-        for all questions.
-        """
+        """Put a question into the chat template, or into the family's documented form."""
         with_picture = request.image is not None
         if with_picture not in self._templates:
             self._templates[with_picture] = self._template(with_picture)
@@ -317,7 +307,7 @@ class TransformersRespondent:
             )
         return str(text)
 
-    def _response(self, request: Request, drawn: Drawn, seconds: float) -> Response:
+    def _response(self, request: Request, drawn: Generated, seconds: float) -> Response:
         if drawn.error:
             reason = f"{drawn.error} (on {self.device}, with one question at a time)"
             return Response("", "error", reason)

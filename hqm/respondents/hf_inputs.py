@@ -1,11 +1,9 @@
-"""What a model reads: prompts and pictures as tensors, and a prompt taken apart into what its
-picture shares and the rest.
-"""
+"""A model's inputs: prompts and pictures as tensors, and prompts split at their picture."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import product
 from threading import Lock
@@ -14,7 +12,7 @@ from typing import Any
 import torch
 from transformers import BatchFeature
 
-from hqm.respondents.attention import sent
+from hqm.respondents.attention import moved_to
 from hqm.respondents.batching import Prompt
 from hqm.respondents.hf_loading import Loaded
 
@@ -22,11 +20,13 @@ _TOKEN_KEYS = ("token_type_ids", "mm_token_type_ids")
 """Inputs that say something of every token."""
 _PIXELS = 64
 """Pictures of which the pixels are kept; more are kept only where they are read together."""
+_PICTURES_A_CALL = 32
+"""Pictures that a processor gets in one call; more make it no faster."""
 _NOT_OF_THE_PICTURE = frozenset({"input_ids", "attention_mask", "labels", *_TOKEN_KEYS})
 
 
-class Unsplit(Exception):  # noqa: N818 (it says what a prompt is, and is always caught)
-    """A prompt cannot be taken apart; `why` says why, in words."""
+class CannotSplit(Exception):  # noqa: N818 (it says what a prompt is, and is always caught)
+    """A prompt cannot be split at its picture; `why` is the reason."""
 
     def __init__(self, why: str) -> None:
         self.why = why
@@ -34,10 +34,8 @@ class Unsplit(Exception):  # noqa: N818 (it says what a prompt is, and is always
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What the processor makes of one picture: the tokens up to the question, their kinds, and the
-    pixel tensors.
-    """
+class EncodedPicture:
+    """A processed picture: the tokens up to the question, their type ids and the pixel tensors."""
 
     head: tuple[int, ...]
     """The tokens before the picture's."""
@@ -49,36 +47,41 @@ class Seen:
     picture: Any
     """The picture's key."""
 
-    def before(self, tail: Sequence[int]) -> Seen:
-        """The whole prompt: this picture and a question behind it."""
+    def before(self, tail: Sequence[int]) -> EncodedPicture:
+        """Append a question: the whole prompt."""
         kinds = {
             key: torch.cat([values, values.new_zeros((1, len(tail)))], dim=1)
             for key, values in self.kinds.items()
         }
-        return Seen(self.head, (*self.prefix, *tail), kinds, self.tensors, self.picture)
+        return EncodedPicture(self.head, (*self.prefix, *tail), kinds, self.tensors, self.picture)
 
-    def behind(self, head: tuple[int, ...]) -> Seen:
-        """The same picture behind another head."""
+    def behind(self, head: tuple[int, ...]) -> EncodedPicture:
+        """Return the same picture behind another head."""
         begin = len(self.head)
         if self.prefix[:begin] != self.head:
-            raise Unsplit("the text before the picture is tokenised otherwise within the prompt")
+            raise CannotSplit(
+                "the text before the picture is tokenised otherwise within the prompt"
+            )
         kinds = {
             key: torch.cat([values.new_zeros((1, len(head))), values[:, begin:]], dim=1)
             for key, values in self.kinds.items()
         }
-        return Seen(head, (*head, *self.prefix[begin:]), kinds, self.tensors, self.picture)
+        return EncodedPicture(
+            head, (*head, *self.prefix[begin:]), kinds, self.tensors, self.picture
+        )
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        """Pictures whose shapes are equal can run together."""
+        """A key that is equal for pictures that can run together."""
         return len(self.prefix), tuple(
             (key, tuple(value.shape[1:])) for key, value in self.tensors.items()
         )
 
 
-def making(loaded: Loaded, device: Any) -> dict[str, str]:
-    """What tells a processor to cut and scale pictures on the model's GPU: torchvision's can,
-    except by Lanczos' rule.
+def device_options(loaded: Loaded, device: Any) -> dict[str, str]:
+    """Return the options that make a processor scale pictures on the model's GPU.
+
+    Only torchvision's processors can, and not with Lanczos resampling.
     """
     from PIL.Image import Resampling
 
@@ -109,17 +112,21 @@ class Reader:
             loaded.tokenizer,
         )
         self.nested = loaded.family.nested
-        self._making = making(loaded, loaded.model.device)
+        self._device_options = device_options(loaded, loaded.model.device)
         self._pixels: dict[Any, dict[str, Any]] = {}
-        """What the processor made of each picture alone, for prompts that do not come apart."""
-        self._seen: dict[tuple[Any, tuple[int, ...]], Seen] = {}
-        self._ahead: dict[tuple[Any, tuple[int, ...]], Seen] = {}
+        """The processed tensors of each picture, for prompts that cannot be split."""
+        self._encoded: dict[tuple[Any, tuple[int, ...]], EncodedPicture] = {}
+        self._ahead: dict[tuple[Any, tuple[int, ...]], EncodedPicture] = {}
         self.lock = Lock()
-        """Tokenizers are not made for two threads at once; this one keeps them apart."""
+        """Tokenizers are not thread-safe."""
         self._added: tuple[str, str] | None = None
-        """What the processor adds to a text, once it was looked for."""
+        """What the processor adds to a text; None until it is known."""
+        self._by_rows = True
+        """Whether each picture is one row of the pixels, so that several can be processed in one
+        call; False once it was not so.
+        """
         self._sound: set[int] = set()
-        """First tokens of questions that are known to stay themselves behind a picture."""
+        """First tokens of questions whose tokenization is the same behind a picture."""
 
     def inputs(self, prompts: Sequence[Prompt], *, again: bool = False) -> Any:
         """The whole prompts as tensors on the model's device, padded on the left.
@@ -127,23 +134,23 @@ class Reader:
         Parameters
         ----------
         again
-            Whether the same pictures are going to be read with other questions: what is made of
-            them is kept.
+            Whether the same pictures will be read with other questions, so that their processed
+            tensors are stored.
         """
-        return self._made(prompts, again=again).to(self.model.device, dtype=self.model.dtype)
+        return self._processed_inputs(prompts, again=again).to(
+            self.model.device, dtype=self.model.dtype
+        )
 
     @contextmanager
     def _remembering(self, prompts: Sequence[Prompt]) -> Iterator[None]:
-        """Within it the processor cuts and scales each picture once, where it makes one row of each
-        tensor of a picture.
-        """
+        """Process each picture once within the context, where a picture is one row of each tensor."""
         keys = [p.picture_key for p in prompts if p.picture is not None]
         pictures = getattr(self.processor, "image_processor", None)
         if not keys or pictures is None:
             yield
             return
 
-        def made(images: Any, *given: Any, **settings: Any) -> Any:
+        def made(images: Any, *arguments: Any, **settings: Any) -> Any:
             listed = list(images) if isinstance(images, (list, tuple)) else [images]
             flat = (
                 [picture for own in listed for picture in own]
@@ -153,7 +160,7 @@ class Reader:
             for key, picture in zip(keys, flat, strict=True) if len(keys) == len(flat) else ():
                 if key not in self._pixels:
                     alone = [[picture]] if flat is not listed else [picture]
-                    self._pixels[key] = dict(pictures(alone, *given, **settings))
+                    self._pixels[key] = dict(pictures(alone, *arguments, **settings))
             rows = [self._pixels[key] for key in keys if key in self._pixels]
             shapes = {
                 tuple((name, getattr(value, "shape", ())) for name, value in row.items())
@@ -164,21 +171,19 @@ class Reader:
                 or len(shapes) > 1
                 or any(shape[:1] != (1,) for _, shape in next(iter(shapes)))
             ):
-                return pictures(images, *given, **settings)
+                return pictures(images, *arguments, **settings)
             return BatchFeature({name: torch.cat([row[name] for row in rows]) for name in rows[0]})
 
         if len(self._pixels) > _PIXELS:
             self._pixels = {key: self._pixels[key] for key in keys if key in self._pixels}
-        self.processor.image_processor = _Once(pictures, made)
+        self.processor.image_processor = _ImageProcessorProxy(pictures, made)
         try:
             yield
         finally:
             self.processor.image_processor = pictures
 
-    def _made(self, prompts: Sequence[Prompt], *, again: bool = False) -> Any:
-        """What the processor makes of prompts, where it makes it: its tokens are read here, and
-        need not come back.
-        """
+    def _processed_inputs(self, prompts: Sequence[Prompt], *, again: bool = False) -> Any:
+        """Run the processor; its tensors stay on its own device."""
         with self.lock, self._remembering(prompts) if again else nullcontext():
             return self._processed(prompts)
 
@@ -192,8 +197,8 @@ class Reader:
             text=texts,
             return_tensors="pt",
             padding=True,
-            add_special_tokens=self._begins(prompts[0].text),
-            **self._making,
+            add_special_tokens=self._adds_first_token(prompts[0].text),
+            **self._device_options,
         )
         made.pop("labels", None)
         if "qformer_input_ids" in made:
@@ -208,15 +213,13 @@ class Reader:
             )
         return made
 
-    def _begins(self, text: str) -> bool:
-        """Whether the tokenizer adds its first token; not when the template wrote it, as
-        transformers has it.
-        """
+    def _adds_first_token(self, text: str) -> bool:
+        """Whether the tokenizer adds its first token: not where the chat template wrote it."""
         first = self.tokenizer.bos_token
         return not (first and text.startswith(first))
 
     def mark(self) -> int | None:
-        """The token that stands for a picture in a prompt's text."""
+        """Return the placeholder token of a picture, if there is one."""
         text = getattr(self.processor, "image_token", None)
         if text is not None:
             token = self.tokenizer.convert_tokens_to_ids(str(text))
@@ -230,43 +233,44 @@ class Reader:
 
     def split(
         self, prompts: Sequence[Prompt], *, one_head: bool = True
-    ) -> list[tuple[Seen, list[int]]]:
-        """Each prompt as what its picture shares and its own tail.
+    ) -> list[tuple[EncodedPicture, list[int]]]:
+        """Split each prompt into its picture, which prompts share, and its own tail.
 
         Parameters
         ----------
         one_head
-            Refuse prompts that differ before the picture: they share no prefix.
+            Refuse prompts whose text before the picture differs, because they share no prefix.
 
         Raises
         ------
-        Unsplit
-            A prompt does not come apart.
+        CannotSplit
+            A prompt has no single placeholder, or its tokens depend on what follows.
         """
         mark = self.mark()
         if mark is None:
-            raise Unsplit("its processor has no picture token to split a prompt at")
+            raise CannotSplit("its processor has no picture token to split a prompt at")
         if not one_head and self._added is None:
-            self._added = self._found(prompts[0], mark)
+            self._added = self._added_by_processor(prompts[0], mark)
         rows = self._tokens(prompts)
+        self._encode_ahead(prompts, rows, mark)
         parts = []
         heads: dict[Any, tuple[int, ...]] = {
-            key: seen.head for (key, _), seen in self._seen.items()
+            key: seen.head for (key, _), seen in self._encoded.items()
         }
         for prompt, ids in zip(prompts, rows, strict=True):
             if ids.count(mark) != 1:
-                raise Unsplit("its prompts do not show the picture's token")
+                raise CannotSplit("its prompts do not show the picture's token")
             place = ids.index(mark)
             head, tail = tuple(ids[:place]), ids[place + 1 :]
             if one_head and heads.setdefault(prompt.picture_key, head) != head:
-                raise Unsplit("the question stands before the picture in its prompts")
-            seen = self._seen.get((prompt.picture_key, head))
+                raise CannotSplit("the question stands before the picture in its prompts")
+            seen = self._encoded.get((prompt.picture_key, head))
             if seen is None:
                 known = (
                     None
                     if one_head
                     else next(
-                        (s for (k, _), s in self._seen.items() if k == prompt.picture_key), None
+                        (s for (k, _), s in self._encoded.items() if k == prompt.picture_key), None
                     )
                 )
                 seen = (
@@ -274,16 +278,19 @@ class Reader:
                     if known
                     else self._ahead.pop((prompt.picture_key, head), None)
                 )
-                seen = seen or self._see(prompt, head, tail)
-                self._seen[prompt.picture_key, head] = seen
+                seen = seen or self._encode(prompt, head, tail)
+                self._encoded[prompt.picture_key, head] = seen
             elif (
                 tail
                 and tail[0] not in self._sound
                 and seen.prefix[-1] not in self.tokenizer.all_special_ids
             ):
                 # a picture's tokens may end in plain text, which may melt into the question
-                if self._made([prompt])["input_ids"][0].tolist() != [*seen.prefix, *tail]:
-                    raise Unsplit(
+                if self._processed_inputs([prompt])["input_ids"][0].tolist() != [
+                    *seen.prefix,
+                    *tail,
+                ]:
+                    raise CannotSplit(
                         "the text behind the picture is tokenised otherwise within the prompt"
                     )
                 self._sound.add(tail[0])
@@ -291,45 +298,88 @@ class Reader:
             parts.append((seen, tail))
         # requests come in the order of their pictures: an earlier one does not come back
         used = {id(seen) for seen, _ in parts}
-        self._seen = {key: seen for key, seen in self._seen.items() if id(seen) in used}
+        self._encoded = {key: seen for key, seen in self._encoded.items() if id(seen) in used}
         return parts
 
-    def texts(self, prompts: Sequence[Prompt]) -> list[Seen]:
-        """Prompts without a picture, whole; one value for all that have the same text.
+    def texts(self, prompts: Sequence[Prompt]) -> list[EncodedPicture]:
+        """Tokenize prompts without a picture; equal texts share one value.
 
         Raises
         ------
-        Unsplit
+        CannotSplit
             The processor makes more of a text than tokens.
         """
         distinct = list({prompt.text: prompt for prompt in prompts}.values())
-        made = self._made(distinct)
+        made = self._processed_inputs(distinct)
         if set(made) - _NOT_OF_THE_PICTURE:
-            raise Unsplit("its processor makes more of a text than tokens")
+            raise CannotSplit("its processor makes more of a text than tokens")
         known = {}
         for row, prompt in enumerate(distinct):
             there = made["attention_mask"][row].bool()
             kinds = {key: made[key][row][None, there] for key in _TOKEN_KEYS if key in made}
             ids = tuple(made["input_ids"][row][there].tolist())
-            known[prompt.text] = Seen(ids, ids, kinds, {}, None)
+            known[prompt.text] = EncodedPicture(ids, ids, kinds, {}, None)
         return [known[prompt.text] for prompt in prompts]
 
     def look_ahead(self, prompts: Sequence[Prompt]) -> None:
-        """Prepare pictures that come next, in a thread of its own; what fails is left to the one
-        that asks.
-        """
+        """Process the next pictures in a background thread; errors are left to the later call."""
         mark = self.mark()
         first = {p.picture_key: p for p in prompts if p.picture is not None}
-        for prompt, ids in zip(first.values(), self._tokens(list(first.values())), strict=True):
-            if mark is None or ids.count(mark) != 1:
-                return
-            place = ids.index(mark)
-            key = prompt.picture_key, tuple(ids[:place])
-            if key not in self._seen and key not in self._ahead:
-                try:
-                    self._ahead[key] = self._see(prompt, key[1], ids[place + 1 :])
-                except Unsplit:
-                    return
+        if mark is not None:
+            with suppress(CannotSplit):
+                new = list(first.values())
+                self._encode_ahead(new, self._tokens(new), mark, at_least=1)
+
+    def _encode_ahead(
+        self,
+        prompts: Sequence[Prompt],
+        rows: Sequence[Sequence[int]],
+        mark: int,
+        *,
+        at_least: int = 2,
+    ) -> None:
+        """Process new pictures, several in one call where each is one row of the pixels.
+
+        One call for 16 pictures takes less than half the time of 16 calls.
+        """
+        known = {picture for picture, _ in (*self._encoded, *self._ahead)}
+        new: dict[Any, tuple[Prompt, Sequence[int]]] = {}
+        for prompt, ids in zip(prompts, rows, strict=True):
+            if prompt.picture_key not in known and ids.count(mark) == 1:
+                new.setdefault(prompt.picture_key, (prompt, ids))
+        parts = [
+            (prompt, tuple(ids[: ids.index(mark)]), list(ids[ids.index(mark) + 1 :]))
+            for prompt, ids in new.values()
+        ]
+        if len(parts) < at_least:
+            return
+        for start in range(0, len(parts), _PICTURES_A_CALL):
+            group = parts[start : start + _PICTURES_A_CALL]
+            together = self._encode_group(group) if self._by_rows and len(group) > 1 else None
+            for place, (prompt, head, tail) in enumerate(group):
+                seen = together[place] if together else self._encode(prompt, head, tail)
+                self._ahead[prompt.picture_key, head] = seen
+
+    def _encode_group(
+        self, group: Sequence[tuple[Prompt, tuple[int, ...], list[int]]]
+    ) -> list[EncodedPicture] | None:
+        """Process pictures in one call; None where a picture is not one row of the pixels."""
+        made = self._processed_inputs([prompt for prompt, _, _ in group])
+        pixels = made.get("pixel_values")
+        names = set(made) - _NOT_OF_THE_PICTURE
+        self._by_rows = names == {"pixel_values"} and getattr(pixels, "ndim", 0) == 4
+        if not self._by_rows or len(pixels) != len(group):
+            self._by_rows = False
+            return None
+        pixels = pixels.to(self.model.device, dtype=self.model.dtype)
+        encoded = []
+        for row, (prompt, head, tail) in enumerate(group):
+            there = made["attention_mask"][row].bool()
+            whole = made["input_ids"][row][there].tolist()
+            kinds = {key: made[key][row][None, there] for key in _TOKEN_KEYS if key in made}
+            tensors = {"pixel_values": pixels[row : row + 1]}
+            encoded.append(self._split_tokens(prompt, head, tail, whole, kinds, tensors))
+        return encoded
 
     def _tokens(self, prompts: Sequence[Prompt]) -> list[list[int]]:
         if not prompts:
@@ -342,14 +392,15 @@ class Reader:
             else [p.text for p in prompts]
         )
         with self.lock:
-            begins = self._begins(texts[0]) and not any(added)
+            begins = self._adds_first_token(texts[0]) and not any(added)
             return list(self.tokenizer(texts, add_special_tokens=begins)["input_ids"])
 
-    def _found(self, prompt: Prompt, mark: int) -> tuple[str, str]:
-        """What the processor puts behind the picture and behind the question, as PaliGemma's
-        does.
+    def _added_by_processor(self, prompt: Prompt, mark: int) -> tuple[str, str]:
+        """Find the text that the processor adds behind the picture and behind the question.
+
+        PaliGemma's processor adds some.
         """
-        whole = self._made([prompt])["input_ids"][0].tolist()
+        whole = self._processed_inputs([prompt])["input_ids"][0].tolist()
         while mark in whole and whole.count(mark) > 1:
             whole.remove(mark)
         for added in product(("", str(self.tokenizer.bos_token or "")), ("", "\n")):
@@ -358,29 +409,42 @@ class Reader:
                 return added
         return "", ""
 
-    def _see(self, prompt: Prompt, head: tuple[int, ...], tail: list[int]) -> Seen:
-        made = self._made([prompt])
+    def _encode(self, prompt: Prompt, head: tuple[int, ...], tail: list[int]) -> EncodedPicture:
+        made = self._processed_inputs([prompt])
         whole = made["input_ids"][0].tolist()
-        length = len(whole) - len(tail)
-        if not tail or whole[length:] != tail:
-            raise Unsplit("the text behind the picture is tokenised otherwise within the prompt")
-        self._sound.add(tail[0])
-        kinds = {key: made[key][:, :length] for key in _TOKEN_KEYS if key in made}
+        kinds = {key: made[key] for key in _TOKEN_KEYS if key in made}
         for key in _NOT_OF_THE_PICTURE & set(made):
             del made[key]
         tensors = dict(made.to(self.model.device, dtype=self.model.dtype))
-        return Seen(head, tuple(whole[:length]), kinds, tensors, prompt.picture_key)
+        return self._split_tokens(prompt, head, tail, whole, kinds, tensors)
+
+    def _split_tokens(
+        self,
+        prompt: Prompt,
+        head: tuple[int, ...],
+        tail: list[int],
+        whole: list[int],
+        kinds: dict[str, Any],
+        tensors: dict[str, Any],
+    ) -> EncodedPicture:
+        """Split a processed prompt's tokens in front of its tail."""
+        length = len(whole) - len(tail)
+        if not tail or whole[length:] != tail:
+            raise CannotSplit(
+                "the text behind the picture is tokenised otherwise within the prompt"
+            )
+        self._sound.add(tail[0])
+        kinds = {key: values[:, :length] for key, values in kinds.items()}
+        return EncodedPicture(head, tuple(whole[:length]), kinds, tensors, prompt.picture_key)
 
     def forget(self) -> None:
-        """Let go of the pictures seen."""
-        self._seen.clear()
+        """Free the processed pictures."""
+        self._encoded.clear()
         self._ahead.clear()
         self._pixels.clear()
 
-    def joined(self, split: Sequence[tuple[Seen, list[int]]]) -> dict[str, Any] | None:
-        """The inputs of whole prompts from what is known of their pictures; None where pictures
-        differ in shape.
-        """
+    def joined(self, split: Sequence[tuple[EncodedPicture, list[int]]]) -> dict[str, Any] | None:
+        """Build the inputs of whole prompts from processed pictures; None where shapes differ."""
         first = split[0][0]
         shapes = {seen.shape[1] for seen, _ in split}
         if len(shapes) > 1 or any(not hasattr(value, "shape") for value in first.tensors.values()):
@@ -401,17 +465,17 @@ class Reader:
             key: torch.cat([seen.tensors[key] for seen, _ in split]) for key in first.tensors
         }
         texts = {"input_ids": ids, "attention_mask": mask, **kinds}
-        return {**{key: sent(value, device) for key, value in texts.items()}, **tensors}
+        return {**{key: moved_to(value, device) for key, value in texts.items()}, **tensors}
 
 
-class _Once:
-    """A processor of pictures that is called another way; in everything else it is what it was."""
+class _ImageProcessorProxy:
+    """Wraps an image processor and replaces its call; attributes are the wrapped one's."""
 
     def __init__(self, pictures: Any, made: Callable[..., Any]) -> None:
-        self._pictures, self._made = pictures, made
+        self._pictures, self._processed_inputs = pictures, made
 
-    def __call__(self, images: Any, *given: Any, **settings: Any) -> Any:
-        return self._made(images, *given, **settings)
+    def __call__(self, images: Any, *arguments: Any, **settings: Any) -> Any:
+        return self._processed_inputs(images, *arguments, **settings)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._pictures, name)

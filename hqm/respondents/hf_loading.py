@@ -35,9 +35,7 @@ _FILTERS = ({"id": lzma.FILTER_LZMA2, "preset": 9, "lc": 0, "lp": 1, "pb": 1},)
 
 
 def pack(folder: Path) -> None:
-    """Put the packed weights of a model's folder in the place of the weights; the same weights give
-    the same bytes.
-    """
+    """Replace a model's weights by packed ones; the same weights give the same bytes."""
     weights = folder / WEIGHTS
     (folder / _PACKED).write_bytes(
         lzma.compress(weights.read_bytes(), format=lzma.FORMAT_XZ, filters=_FILTERS)
@@ -46,8 +44,7 @@ def pack(folder: Path) -> None:
 
 
 def unpacked(folder: Path) -> Path:
-    """The folder of a model as transformers and vLLM read it: itself where its weights are not
-    packed, else one in the cache.
+    """Return a model's folder with unpacked weights: itself, or a copy in the cache.
 
     Raises
     ------
@@ -81,10 +78,8 @@ def unpacked(folder: Path) -> Path:
     return target
 
 
-# ----------------------------------------------------------------------
 # Finding and loading a local model: its folder, its processor, and the number format and
 # attention that suit the device.
-# ----------------------------------------------------------------------
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 
@@ -108,6 +103,20 @@ def find_model(target: str) -> str:
     return target
 
 
+def weights_digest(path: str, name: str) -> str | None:
+    """Return the content hash of a local model's files, or None for a model of the hub.
+
+    A model of the hub is identified by its revision.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        return None
+    suffixes = {".safetensors", ".bin", ".json", ".jinja", ".model"}
+    files = sorted(file for file in folder.iterdir() if file.suffix in suffixes)
+    with waiting(f"reading the weights of {name}"):
+        return digest_all(part for file in files for part in (file.name, digest_file(file)))
+
+
 VISIBLE, _AMD = "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"
 """The variables that say which GPUs a process sees, by number or name: everywhere, and for AMD's
 before the other one.
@@ -117,21 +126,19 @@ GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 
 
 def suited_device() -> str:
-    """The GPU where there is one, else the CPU; torch is asked where there may be one, because to
-    import it takes seconds.
+    """Return the GPU where there is one, else the CPU.
+
+    Torch is imported, which takes seconds, only where there may be one.
     """
     device = "cpu"
     if sys.platform != "linux" or any(Path(file).exists() for file in GPU_FILES):
         with waiting("importing torch"):
             import torch
 
-        device = (
-            "cuda"
-            if torch.cuda.is_available()
-            else "mps"
-            if torch.backends.mps.is_available()
-            else "cpu"
-        )
+        if torch.cuda.is_available():
+            device = "cuda"
+        elif torch.backends.mps.is_available():
+            device = "mps"
     listed = os.environ.get(VISIBLE, "")
     if device == "cpu" and listed not in {"", "-1", "NoDevFiles"}:
         _say_no_gpu(listed)
@@ -146,9 +153,7 @@ def _say_no_gpu(listed: str) -> None:
 
 
 def suited_dtype(device: str) -> str:
-    """float32 on a CPU, where halves are slow and answers can be exact; on a GPU the half that it
-    computes in.
-    """
+    """Return float32 on a CPU, where half precision is slow, else the GPU's half precision."""
     if device == "cpu" or device.startswith("cpu:"):
         return "float32"
     if not device.startswith("cuda"):
@@ -159,9 +164,7 @@ def suited_dtype(device: str) -> str:
 
 
 def visible_gpus() -> tuple[str, ...]:
-    """The GPUs of the kind `cuda` that this process may use, as `CUDA_VISIBLE_DEVICES` names
-    them.
-    """
+    """Return the GPUs that this process may use, by the names of `CUDA_VISIBLE_DEVICES`."""
     import torch
 
     listed = os.environ.get(VISIBLE)
@@ -172,7 +175,7 @@ def visible_gpus() -> tuple[str, ...]:
 
 
 def seeing(gpu: str) -> dict[str, str]:
-    """What lets a process that starts now see one GPU alone, as its number 0."""
+    """Return the environment of a process that sees this GPU alone, as number 0."""
     return {VISIBLE: gpu, **({_AMD: gpu} if _AMD in os.environ else {})}
 
 
@@ -226,7 +229,7 @@ class Loaded:
 
 
 class _NoVideos(SimpleNamespace):
-    """Stands for a processor's part for videos: templates ask for its settings, never for a video."""
+    """Stands for a processor's video part, whose settings chat templates read."""
 
     num_frames = None
     fps = None

@@ -1,8 +1,7 @@
-"""Keys and values with room behind them: a token's are written where they belong, and nothing is
-copied to make room.
+"""A cache of keys and values in preallocated memory: new tokens are written in place, never copied.
 
-All rows end at the same place, whatever their lengths: a shorter row stands behind places that
-nobody sees. So rows of different pictures run together, finished ones are let go, and others join.
+All rows end at the same position. A shorter row is padded on the left with positions that the mask
+hides, so rows of different pictures run in one batch, and rows can leave and join it.
 """
 
 from __future__ import annotations
@@ -16,58 +15,56 @@ import torch
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
-from hqm.respondents.attention import placed
+from hqm.respondents.attention import tensor_on
 
 Layers = Sequence[tuple[Any, Any]]
 """Keys and values of every layer, each of shape (rows, heads, places, width)."""
 
 
 @dataclass(frozen=True)
-class Part:
-    """Rows of a cache that are taken over into another one, and the places of each, from `begin` to
-    before `end`.
-    """
+class CacheRows:
+    """Rows of a cache that are copied into another one, each from position `begin` to before `end`."""
 
     layers: Layers
     rows: Sequence[int]
     begin: Sequence[int]
     end: Sequence[int]
 
-    def copied(self) -> Part:
-        """These rows alone, in memory of their own."""
-        rows = placed(self.rows, self.layers[0][0].device)
+    def copied(self) -> CacheRows:
+        """Copy these rows into memory of their own."""
+        rows = tensor_on(self.rows, self.layers[0][0].device)
         layers = [
             (keys.index_select(0, rows), values.index_select(0, rows))
             for keys, values in self.layers
         ]
-        return Part(layers, range(len(self.rows)), self.begin, self.end)
+        return CacheRows(layers, range(len(self.rows)), self.begin, self.end)
 
 
-class Spare:
-    """Memory of rows that are finished, for the rows that come: to be given new memory takes as
-    long as to fill it.
+class BufferPool:
+    """Memory of finished rows, reused for new ones on a CPU.
 
-    On a GPU torch does this itself.
+    Allocating new memory on a CPU takes as long as filling it. On a GPU torch reuses memory itself.
     """
 
     def __init__(self) -> None:
         self._free: list[torch.Tensor] = []
         self._numbers = True
 
-    def heed(self, scores: torch.Tensor) -> None:
-        """Give nothing again once a model's scores are no numbers: what it has kept of such a row
-        would spoil others.
+    def drop_if_nan(self, scores: torch.Tensor) -> None:
+        """Stop reusing memory once a model's scores contain NaN.
+
+        Reused memory is not cleared, and a NaN in a hidden position would still spoil other rows.
         """
         if self._numbers and scores.device.type == "cpu" and bool(scores.isnan().any()):
             self._numbers = False
             self._free.clear()
 
     def forget(self) -> None:
-        """Let go of it."""
+        """Free the memory."""
         self._free.clear()
 
     def taken(self, shape: tuple[int, ...], like: torch.Tensor) -> torch.Tensor:
-        """Memory of this shape, with whatever it held before: numbers, on a CPU."""
+        """Return memory of this shape, uncleared; on a CPU it holds finite numbers."""
         count = math.prod(shape)
         fitting = [f for f in self._free if f.numel() >= count and f.dtype == like.dtype]
         if not fitting:
@@ -80,16 +77,15 @@ class Spare:
         self._free = [f for f in self._free if f is not best]
         return best[:count].view(shape)
 
-    def give(self, buffers: Buffers) -> None:
-        """Take the memory of rows that nobody reads any longer."""
+    def give(self, buffers: KeyValueBuffers) -> None:
+        """Take back the memory of finished rows."""
         for memory in (side for layer in buffers.layers for side in layer):
             if memory.device.type == "cpu" and self._numbers:
                 self._free.append(torch.empty(0, dtype=memory.dtype).set_(memory.untyped_storage()))
 
 
-class Buffers:
-    """The keys and values of rows that end at the same place, in memory that is longer than they
-    are.
+class KeyValueBuffers:
+    """The keys and values of rows that end at the same position, with free positions behind them.
 
     Parameters
     ----------
@@ -103,9 +99,9 @@ class Buffers:
         self.layers, self.length = layers, length
 
     @classmethod
-    def of(cls, parts: Sequence[Part], room: int, spare: Spare) -> Buffers:
-        """Copy rows so that all end at the same place, with `room` places behind them."""
-        parts = _joined(parts)
+    def of(cls, parts: Sequence[CacheRows], room: int, pool: BufferPool) -> KeyValueBuffers:
+        """Copy rows so that all end at the same position, with `room` free positions behind."""
+        parts = _concatenated(parts)
         length = max(
             end - begin for part in parts for begin, end in zip(part.begin, part.end, strict=True)
         )
@@ -125,7 +121,7 @@ class Buffers:
             both = []
             for side in (0, 1):
                 like = parts[0].layers[number][side]
-                made = spare.taken((count, like.shape[1], length + room, like.shape[3]), like)
+                made = pool.taken((count, like.shape[1], length + room, like.shape[3]), like)
                 if not numbers:
                     made[:, :, length:] = 0
                 at = 0
@@ -149,8 +145,9 @@ class Buffers:
         return int(self.layers[0][0].shape[2])
 
     def cache(self, rows: slice = slice(None), *, gap: int = 0, whole: bool = False) -> Any:
-        """A cache of transformers over these rows, which writes into this memory after a gap; it
-        gives all of it where `whole`.
+        """Return a cache of transformers over these rows that writes into this memory after a gap.
+
+        Where `whole`, attention gets all of the memory, the free positions included.
         """
         cache = DynamicCache()
         cache.layers = [
@@ -179,13 +176,13 @@ def layers_of(cache: Any) -> Layers:
     return [(layer.keys, layer.values) for layer in cache.layers]
 
 
-def _joined(parts: Sequence[Part]) -> list[Part]:
-    """Neighbouring parts of one cache as one."""
-    joined: list[Part] = []
+def _concatenated(parts: Sequence[CacheRows]) -> list[CacheRows]:
+    """Join neighbouring parts of one cache."""
+    joined: list[CacheRows] = []
     for part in parts:
         if joined and joined[-1].layers is part.layers:
             last = joined.pop()
-            part = Part(
+            part = CacheRows(
                 part.layers,
                 [*last.rows, *part.rows],
                 [*last.begin, *part.begin],
@@ -195,8 +192,8 @@ def _joined(parts: Sequence[Part]) -> list[Part]:
     return joined
 
 
-def _alike(part: Part) -> list[tuple[list[int], int, int]]:
-    """Neighbouring rows that have the same places."""
+def _alike(part: CacheRows) -> list[tuple[list[int], int, int]]:
+    """Group neighbouring rows that have the same positions."""
     runs: list[tuple[list[int], int, int]] = []
     for row, begin, end in zip(part.rows, part.begin, part.end, strict=True):
         if runs and runs[-1][1:] == (begin, end):
@@ -207,12 +204,10 @@ def _alike(part: Part) -> list[tuple[list[int], int, int]]:
 
 
 def _chosen(rows: list[int], device: torch.device) -> Any:
-    """What picks these rows: a slice, which copies nothing, where they stand one behind the
-    other.
-    """
+    """Return an index for these rows: a slice, which copies nothing, where they are consecutive."""
     if rows == list(range(rows[0], rows[0] + len(rows))):
         return slice(rows[0], rows[0] + len(rows))
-    return placed(rows, device)
+    return tensor_on(rows, device)
 
 
 def _copy(source: torch.Tensor, rows: Any, target: torch.Tensor) -> None:
@@ -223,8 +218,8 @@ def _copy(source: torch.Tensor, rows: Any, target: torch.Tensor) -> None:
         torch.index_select(source, 0, rows, out=target)
 
 
-class _RoomyLayer(DynamicLayer):  # type: ignore[misc]
-    """A layer that writes into memory that is there."""
+class _BufferedLayer(DynamicLayer):  # type: ignore[misc]
+    """A layer that writes into preallocated memory."""
 
     memory: tuple[Any, Any]
     whole: bool
@@ -243,8 +238,8 @@ class _RoomyLayer(DynamicLayer):  # type: ignore[misc]
 
 
 def _layer(keys: torch.Tensor, values: torch.Tensor, length: int, whole: bool) -> Any:
-    """One layer of a cache over this memory, of which `length` places are taken."""
-    layer = _RoomyLayer()
+    """Build a layer over this memory, of which `length` positions are used."""
+    layer = _BufferedLayer()
     layer.memory, layer.whole = (keys, values), whole
     layer.keys, layer.values = keys[:, :, :length], values[:, :, :length]
     layer.dtype, layer.device, layer.is_initialized = keys.dtype, keys.device, True

@@ -1,4 +1,4 @@
-"""What a server is sent: the body of a request, without what the server turned out not to take."""
+"""Servers with the OpenAI interface: the bodies of requests, and asking them concurrently."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from hqm.respondents.kinds import SERVER
 from hqm.respondents.server_client import (
     Client,
     Done,
-    Floor,
     Redaction,
     RefusedRequest,
     ReplyTooLarge,
+    SharedState,
     batches,
     check_variable,
     key_for,
@@ -134,18 +134,15 @@ class BodyWriter:
         if request.schema is not None and self._schemas:
             form = {"name": "reply", "schema": dict(request.schema), "strict": True}
             settings["response_format"] = {"type": "json_schema", "json_schema": form}
-        wanted = (
-            (_LISTED if request.words else _LISTED_OFTEN)
-            if self._logprobs is None
-            else self._logprobs
-        )
+        wanted = self._logprobs
+        if wanted is None:
+            wanted = _LISTED if request.words else _LISTED_OFTEN
         if listed := min(wanted, self._most_logprobs):
             settings |= {"logprobs": True, "top_logprobs": listed}
         return settings
 
     def simplify(self, sent: Mapping[str, Any], message: str) -> bool:
-        """Leave out from now on, or call by its other name, what a server does not take and no
-        answer depends on.
+        """Drop or rename a parameter that a server refuses and no answer depends on.
 
         Whether there is such a thing in what was sent and in what the server said of it.
         """
@@ -172,13 +169,12 @@ def _mode_of(name: RespondentName) -> str:
     return mode
 
 
-# ----------------------------------------------------------------------
 # A server with the OpenAI chat interface: OpenAI itself, vLLM, SGLang, `transformers serve`, ...
 #
 # Requests run concurrently, no more at a time than the server gains from
 # (`hqm.respondents.server_limits`) and no faster than the limits allow. What may pass is tried
 # again: 429, 5xx, dropped connections, replies that are no JSON. What was turned away waits for
-# as long as the server says while the others go on, half as many; where the server turns away
+# as long as the server says while the others go on; where the server turns away
 # whatever it is asked, and at 503 with a time, nobody asks until then. What still fails comes
 # back in the state `error`, with the reason; the others go on. What a server refuses to answer
 # for good (400, 403, 413, 422) is marked as final. A refused key, an unknown model or a
@@ -189,16 +185,18 @@ def _mode_of(name: RespondentName) -> str:
 # the picture before the question, so that the prefix cache of a server finds the picture again.
 # Settings that may follow the name, none of which changes an answer:
 #
-#     concurrency              requests in flight at a time (as many as the server gains from, 8 at first and 256 at most)
+#     concurrency              requests in flight at a time (as many as the server gains from: 8 at
+#                              first, 256 at most)
 #     requests_per_minute      and tokens_per_minute: the server's limits (none)
-#     retries, timeout         further attempts a request (4), seconds for each from its beginning to its end (120)
+#     retries, timeout         further attempts a request (4), seconds for each attempt (120)
 #     max_reply                bytes of a reply that are read at most (1,000,000)
-#     logprobs                 alternatives of each token to ask for (20 with `--set probabilities=true`, else 5; 0 asks for no log probabilities)
-#     logprobs_mode            what they are: raw_logprobs, the model's own (as vLLM's option has it), or processed_logprobs, after
-#                              temperature and top-p
+#     logprobs                 alternatives of each token to ask for (20 with `--set
+#                              probabilities=true`, else 5; 0 asks for no log probabilities)
+#     logprobs_mode            what they are: raw_logprobs, the model's own (as vLLM's option has
+#                              it), or processed_logprobs, after temperature and top-p
 #     price_in, price_out      money per million tokens, for the cost
-#     key_env                  the environment variable that holds the key (OPENAI_API_KEY for OpenAI, none for others)
-# ----------------------------------------------------------------------
+#     key_env                  the environment variable with the key (OPENAI_API_KEY for OpenAI,
+#                              none for others)
 
 _FATAL = {401: "refuses the key", 404: "knows no such model or address"}
 _FINAL = frozenset({400, 403, 413, 422})
@@ -254,8 +252,10 @@ class OpenAIRespondent:
         give_up_after: int = 20,
         backoff: float = 0.5,
     ) -> None:
-        kept = tuple((k, v) for k, v in name.settings if k not in OPERATION and k != LOGPROBS_MODE)
-        self._name = replace(name, settings=kept)
+        remaining = tuple(
+            (k, v) for k, v in name.settings if k not in OPERATION and k != LOGPROBS_MODE
+        )
+        self._name = replace(name, settings=remaining)
         self.model, self.base_url = name.target, name.at or None
         fixed = (
             max(1, int(name.number("concurrency", concurrency)))
@@ -294,9 +294,7 @@ class OpenAIRespondent:
         return {"kind": "openai", "model": self.model, "base_url": self.base_url}
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
-        """Ask; an empty batch comes where a second brought nothing, so that the caller has a
-        turn.
-        """
+        """Ask the server; an empty batch is yielded after a second without answers."""
         # the event loop runs in a thread of its own, so that the caller can store what has come in
         # meanwhile
         done: Done = queue.SimpleQueue()
@@ -337,7 +335,7 @@ class OpenAIRespondent:
             raise RespondentError(what, place=self.name, remedy="Correct the address.") from None
         # by picture, so that a server's prefix cache is hit
         todo = deque(sorted(requests, key=lambda r: (str(r.image or ""), r.prompt)))
-        floor = Floor(done, asyncio.get_running_loop())
+        floor = SharedState(done, asyncio.get_running_loop())
         self.concurrency.begin(time.monotonic())
         async with client:
             try:
@@ -353,14 +351,14 @@ class OpenAIRespondent:
         if floor.denied and not self.has_answered and not self._stop.is_set():
             raise self._no_access(floor)
 
-    def _staff(self, todo: Sequence[Request], floor: Floor) -> None:
+    def _staff(self, todo: Sequence[Request], floor: SharedState) -> None:
         """As many workers as there may be requests in flight."""
         for _ in range(min(self.concurrency.limit - floor.active, len(todo))):
             floor.workers += 1
             floor.begin()
 
     def _go_on_unanswered(
-        self, todo: Sequence[Request], floor: Floor, *, first: bool = False
+        self, todo: Sequence[Request], floor: SharedState, *, first: bool = False
     ) -> None:
         """Ask more while the first answers take their time, a little more each time."""
         if not first:
@@ -376,7 +374,7 @@ class OpenAIRespondent:
             _PATIENCE, self._go_on_unanswered, todo, floor
         )
 
-    async def _work(self, client: Client, todo: deque[Request], floor: Floor) -> None:
+    async def _work(self, client: Client, todo: deque[Request], floor: SharedState) -> None:
         """Ask one request after another, until there are none, somebody says stop, a bound is
         reached or it is too much.
         """
@@ -404,9 +402,9 @@ class OpenAIRespondent:
                 self._staff(todo, floor)
         floor.workers -= 1
 
-    async def _hand_over(self, request: Request, response: Response, floor: Floor) -> None:
-        """Give an answer, and those refused before any, to the caller; raise where nothing but
-        failures comes.
+    async def _hand_over(self, request: Request, response: Response, floor: SharedState) -> None:
+        """Hand an answer to the caller, with refusals held back; raise after too many failures in
+        a row.
         """
         # what a server turns away for good says nothing about the next request, once it has
         # answered any
@@ -428,7 +426,7 @@ class OpenAIRespondent:
                 ),
             )
 
-    async def _await_an_answer(self, floor: Floor) -> None:
+    async def _await_an_answer(self, floor: SharedState) -> None:
         """After several refusals of access, begin nothing until a request in flight is answered;
         raise when none is.
         """
@@ -441,7 +439,7 @@ class OpenAIRespondent:
             await asyncio.sleep(0.01)
         floor.parked -= 1
 
-    def _no_access(self, floor: Floor) -> RespondentError:
+    def _no_access(self, floor: SharedState) -> RespondentError:
         reason = floor.denied[-1][1].reason
         what = (
             f"the server refuses access to everything it was asked ({len(floor.denied)} requests);"
@@ -458,10 +456,9 @@ class OpenAIRespondent:
         return hold
 
     async def _ask(
-        self, client: Client, request: Request, floor: Floor
+        self, client: Client, request: Request, floor: SharedState
     ) -> tuple[Response | None, float]:
-        """One request with its further attempts, between which others are in flight in its place,
-        and when the last was sent.
+        """Send one request with its retries, and return the response and when it was last sent.
 
         None where a bound does not allow the first.
         """
@@ -495,7 +492,7 @@ class OpenAIRespondent:
             if not await self._sleep(wait, floor):
                 return response, sent
 
-    async def _sleep(self, seconds: float, floor: Floor) -> bool:
+    async def _sleep(self, seconds: float, floor: SharedState) -> bool:
         """Let others be in flight for so long; False where somebody says stop."""
         self.concurrency.leave()
         floor.asleep += 1

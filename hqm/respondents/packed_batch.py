@@ -1,11 +1,10 @@
-"""Many questions behind each picture, many pictures at a time: one loop that draws a token for
-every row.
+"""Packed decoding: many questions behind each picture, many pictures in one batch.
 
-A *block* is one picture's prefix, its questions side by side behind it, and their answers behind
-these. A mask lets a token see the prefix, its own question and its own answer. All blocks end at
-the same place, so that pictures of any size run together; what is finished is let go, and other
-blocks join. The keys stand in the order: places of no use, prefix, questions, and then, for every
-token drawn, one place for each row of the block.
+A *block* is one picture's prefix, followed by its questions side by side and then their answers. A
+mask lets each token attend to the prefix, its own question and its own answer. All blocks end at
+the same position, so pictures of any size run together; finished rows leave, and other blocks join.
+The keys of a block are ordered: padding, prefix, questions, and then one position for each row of
+the block per step.
 """
 
 from __future__ import annotations
@@ -16,42 +15,42 @@ from typing import Any
 
 import torch
 
-from hqm.respondents.attention import attending_by_rows, placed, sent
-from hqm.respondents.hf_inputs import Seen
-from hqm.respondents.kv_cache import Buffers, Part, Spare
+from hqm.respondents.attention import attending_by_rows, moved_to, tensor_on
+from hqm.respondents.hf_inputs import EncodedPicture
+from hqm.respondents.kv_cache import BufferPool, CacheRows, KeyValueBuffers
 from hqm.respondents.vision_cache import padding, positions
 
 AHEAD = 32
-"""Tokens of every row for which room is made at a time, where it is not known that answers are
-shorter.
+"""Tokens of each row to reserve memory for at a time, until the lengths of answers are known."""
+_LARGEST_WIDTH = 2
+"""The largest size of a block's questions and answers, as a multiple of its prefix.
+
+Beyond it, the prefix is repeated in another block.
 """
-_WIDEST = 2
-"""Questions and answers beside each other take so many times the places of their prefix at most:
-else it is repeated.
-"""
-_TIRED = 0.75
-"""Rows are put together anew when fewer of them than this share go on."""
+_REPACK_BELOW = 0.75
+"""Repack the batch when fewer than this share of its rows still run."""
 
 Choose = Callable[[Any, Sequence[int]], Any]
-"""The next token of each row, from its scores: `Chooser.choose`."""
+"""Draws the next token of each row from its scores: `TokenSampler.choose`."""
 
 
 @dataclass
 class Block:
-    """Questions that stand behind one picture: rows that ask the same are read once."""
+    """Questions behind one picture; rows that ask the same question share its tokens."""
 
-    seen: Seen
+    seen: EncodedPicture
     slots: dict[tuple[int, ...], list[int]] = field(default_factory=dict)
     """The rows that ask each tail."""
     places: int = 0
     parts: bool = False
-    """Whether its rows part when their one question is read: their answers are too long to stand
-    beside each other.
+    """Whether its rows are split after their common question is read.
+
+    Their answers would be too long to run side by side.
     """
 
     @property
     def rows(self) -> list[int]:
-        """All its rows, slot by slot."""
+        """All rows, question by question."""
         return [row for tail in self.tails for row in self.slots[tail]]
 
     @property
@@ -60,8 +59,10 @@ class Block:
         return sorted(self.slots, key=len)
 
 
-def blocks_of(rows: Sequence[tuple[int, Seen, Sequence[int]]], max_tokens: int) -> list[Block]:
-    """Put rows (number, picture, question) into blocks."""
+def blocks_of(
+    rows: Sequence[tuple[int, EncodedPicture, Sequence[int]]], max_tokens: int
+) -> list[Block]:
+    """Group rows (number, picture, question) into blocks."""
     blocks: list[Block] = []
     last: dict[int, Block] = {}
     asking: dict[tuple[int, tuple[int, ...]], Block] = {}
@@ -69,7 +70,7 @@ def blocks_of(rows: Sequence[tuple[int, Seen, Sequence[int]]], max_tokens: int) 
         key, block = tuple(tail), last.get(id(seen))
         if block is not None:
             further = max_tokens + (0 if key in block.slots else len(key))
-            if block.places + further > _WIDEST * len(seen.prefix):
+            if block.places + further > _LARGEST_WIDTH * len(seen.prefix):
                 block = asking.get((id(seen), key))
                 if block is not None:
                     block.parts = True
@@ -87,14 +88,14 @@ def blocks_of(rows: Sequence[tuple[int, Seen, Sequence[int]]], max_tokens: int) 
 
 
 @dataclass
-class Running:
-    """Blocks whose rows are being answered.
+class DecodingBatch:
+    """A batch of blocks whose rows are being answered.
 
     Parameters
     ----------
     hidden
-        What is added to attention scores, shape (blocks, 1, rows of a block, capacity): 0 where a
-        row sees a place.
+        The attention mask, added to the scores: 0 where a row sees a position, shape (blocks, 1,
+        rows of a block, capacity).
     position
         The position of each row's next token, before the shift, shape (blocks, rows of a block).
     tokens
@@ -106,7 +107,7 @@ class Running:
     """
 
     model: Any
-    buffers: Buffers
+    buffers: KeyValueBuffers
     hidden: Any
     position: Any
     tokens: Any
@@ -115,31 +116,29 @@ class Running:
     begins: list[int]
     cache: Any = None
     first: int = 0
-    """How many rows there were."""
-    parting: frozenset[int] = frozenset()
-    """Blocks whose rows have to part before the next step: see `together`."""
+    """The number of rows at the start."""
+    splitting: frozenset[int] = frozenset()
+    """Blocks whose rows must be split before the next step, by `merge_batches`."""
 
     def __post_init__(self) -> None:
         self.first = self.alive
 
     @property
     def alive(self) -> int:
-        """How many rows go on."""
+        """The number of rows that still run."""
         return sum(row is not None for members in self.members for row in members)
 
     @property
-    def tired(self) -> bool:
-        """Whether the rows should be put together anew: so many are finished, or some have to
-        part.
-        """
-        return bool(self.parting) or self.alive < _TIRED * self.first
+    def needs_repacking(self) -> bool:
+        """Whether the batch should be repacked: many rows have finished, or some must be split."""
+        return bool(self.splitting) or self.alive < _REPACK_BELOW * self.first
 
     def step(self, choose: Choose) -> dict[int, int]:
-        """The next token of every row that goes on."""
+        """Draw the next token of every running row."""
         count, wide = self.tokens.shape
         length = self.buffers.length
         if self.full:
-            raise IndexError("no room: the blocks have to be put together anew")
+            raise IndexError("no memory for another token: merge_batches makes room")
         self.hidden[:, 0, :, length : length + wide].diagonal(dim1=1, dim2=2).zero_()
         with attending_by_rows(self.model) as whole:
             if self.cache is None:
@@ -167,30 +166,31 @@ class Running:
             chosen = choose(scores.float(), rows)
             self.tokens = chosen.view(count, wide)
         else:
-            places = placed([b * wide + q for b, q, _ in at], self.tokens.device)
+            places = tensor_on([b * wide + q for b, q, _ in at], self.tokens.device)
             chosen = choose(scores[places].float(), rows)
             self.tokens = self.tokens.flatten().index_copy(0, places, chosen).view(count, wide)
         return dict(zip(rows, chosen.tolist(), strict=True))
 
     def drop(self, finished: set[int]) -> None:
-        """Let rows go; the places they took stay until the blocks are put together anew."""
+        """Drop finished rows; their memory is freed when the batch is repacked."""
         self.members = [
             [None if row in finished else row for row in members] for members in self.members
         ]
 
     @property
     def full(self) -> bool:
-        """Whether there is no room for another token of every row."""
+        """Whether there is no memory for another token of every row."""
         return bool(self.buffers.length + self.tokens.shape[1] > self.buffers.capacity)
 
 
-def together(parts: Sequence[Running], ahead: int, spare: Spare) -> Running | None:
-    """The rows that go on, with room for `ahead` further tokens of each; None where all are
-    finished.
+def merge_batches(
+    parts: Sequence[DecodingBatch], ahead: int, pool: BufferPool
+) -> DecodingBatch | None:
+    """Merge the running rows of several batches, with memory for `ahead` more tokens of each.
 
-    A block that parts becomes one block for each of its rows.
+    A block that must be split becomes one block per row. Returns None where no row runs.
     """
-    kept: list[list[int]] = []
+    blocks_left: list[list[int]] = []
     picks: list[list[list[int]]] = []
     for part in parts:
         going = [
@@ -201,25 +201,27 @@ def together(parts: Sequence[Running], ahead: int, spare: Spare) -> Running | No
             (b, p)
             for b, own in going
             if own
-            for p in ([[q] for q in own] if b in part.parting else [own])
+            for p in ([[q] for q in own] if b in part.splitting else [own])
         ]
-        kept.append([b for b, _ in split])
+        blocks_left.append([b for b, _ in split])
         picks.append([p for _, p in split])
     wide = max((len(pick) for chosen in picks for pick in chosen), default=0)
     if not wide:
         return None
     ends = [part.buffers.length for part in parts]
     taken = [
-        Part(part.buffers.layers, chosen, [part.begins[b] for b in chosen], [end] * len(chosen))
-        for part, chosen, end in zip(parts, kept, ends, strict=True)
+        CacheRows(
+            part.buffers.layers, chosen, [part.begins[b] for b in chosen], [end] * len(chosen)
+        )
+        for part, chosen, end in zip(parts, blocks_left, ends, strict=True)
         if chosen
     ]
-    buffers = Buffers.of(taken, wide * ahead, spare)
+    buffers = KeyValueBuffers.of(taken, wide * ahead, pool)
     for part in parts:
-        spare.give(part.buffers)
+        pool.give(part.buffers)
     first = parts[0]
     device, dtype = first.tokens.device, first.hidden.dtype
-    count = sum(map(len, kept))
+    count = sum(map(len, blocks_left))
     hidden = torch.full(
         (count, 1, wide, buffers.capacity), torch.finfo(dtype).min, dtype=dtype, device=device
     )
@@ -227,11 +229,11 @@ def together(parts: Sequence[Running], ahead: int, spare: Spare) -> Running | No
     members: list[list[int | None]] = []
     begins: list[int] = []
     at = 0
-    for part, chosen, pick, end in zip(parts, kept, picks, ends, strict=True):
+    for part, chosen, pick, end in zip(parts, blocks_left, picks, ends, strict=True):
         if not chosen:
             continue
-        which = placed(chosen, device)
-        query = placed([p + [p[0]] * (wide - len(p)) for p in pick], device)
+        which = tensor_on(chosen, device)
+        query = tensor_on([p + [p[0]] * (wide - len(p)) for p in pick], device)
         shown = min(end, buffers.length)
         hidden[at : at + len(chosen), 0, :, buffers.length - shown : buffers.length] = part.hidden[
             which[:, None], 0, query, end - shown : end
@@ -245,20 +247,20 @@ def together(parts: Sequence[Running], ahead: int, spare: Spare) -> Running | No
         at += len(chosen)
     position, tokens = torch.cat(made["position"]), torch.cat(made["tokens"])
     shift = None if made["shift"][0] is None else torch.cat(made["shift"])
-    return Running(first.model, buffers, hidden, position, tokens, shift, members, begins)
+    return DecodingBatch(first.model, buffers, hidden, position, tokens, shift, members, begins)
 
 
 def begin(
     model: Any,
     blocks: Sequence[Block],
-    prefixes: Sequence[Part],
+    prefixes: Sequence[CacheRows],
     shift: Any,
     choose: Choose,
     most: int,
     ahead: int,
-    spare: Spare,
-) -> tuple[dict[int, int], Running]:
-    """Read the questions of blocks, and draw the first token of every row.
+    pool: BufferPool,
+) -> tuple[dict[int, int], DecodingBatch]:
+    """Read the questions of blocks behind their prefixes, and draw each row's first token.
 
     Parameters
     ----------
@@ -267,9 +269,9 @@ def begin(
     shift
         Of shape (blocks, 1), or None.
     most
-        About how many tokens a forward pass may hold.
+        The approximate limit of tokens in one forward pass.
     ahead
-        For how many tokens of each row room is made.
+        The number of tokens of each row to reserve memory for.
     """
     device, dtype = model.device, model.dtype
     tails = [block.tails for block in blocks]
@@ -289,15 +291,15 @@ def begin(
             place = slice(ends[s] - len(tail), ends[s])
             ids[b, place], slot[b, place] = torch.tensor(tail), s
             position[b, place] = torch.arange(length, length + len(tail))
-    ids, slot, position = sent(texts, device)
-    parting = any(block.parts for block in blocks)
-    buffers = Buffers.of(prefixes, width if parting else width + wide * ahead, spare)
+    ids, slot, position = moved_to(texts, device)
+    splitting = any(block.parts for block in blocks)
+    buffers = KeyValueBuffers.of(prefixes, width if splitting else width + wide * ahead, pool)
     before = buffers.length
     begins = [before - len(block.seen.prefix) for block in blocks]
     places = torch.arange(before, device=device)
-    prefix = _hidden(places < placed(begins, device)[:, None], dtype)
+    prefix = _hidden(places < tensor_on(begins, device)[:, None], dtype)
     causal = torch.ones((width, width), dtype=torch.bool, device=device).tril()
-    last = placed(ends, device) - 1
+    last = tensor_on(ends, device) - 1
     hidden = torch.full(
         (len(blocks), 1, wide, buffers.capacity), torch.finfo(dtype).min, dtype=dtype, device=device
     )
@@ -306,7 +308,7 @@ def begin(
         [s for s, tail in enumerate(own, slots - len(own)) for _ in block.slots[tail]]
         for own, block in zip(tails, blocks, strict=True)
     ]
-    query = placed([own + [own[-1]] * (wide - len(own)) for own in source], device)
+    query = tensor_on([own + [own[-1]] * (wide - len(own)) for own in source], device)
     scores = []
     starts = [ends[slots - len(own)] - len(own[0]) for own in tails]
     for part in _cut([width - start for start in starts], most):
@@ -349,18 +351,18 @@ def begin(
     )
 
 
-def begin_read(
+def start_read_prompts(
     model: Any,
     blocks: Sequence[Block],
-    prompts: Sequence[Part],
+    prompts: Sequence[CacheRows],
     shift: Any,
     scores: Any,
     choose: Choose,
     first: int,
     ahead: int,
-    spare: Spare,
-) -> tuple[dict[int, int], Running]:
-    """Draw the first token of rows whose whole prompts were read.
+    pool: BufferPool,
+) -> tuple[dict[int, int], DecodingBatch]:
+    """Draw the first token of rows whose whole prompts have been read.
 
     Parameters
     ----------
@@ -374,9 +376,9 @@ def begin_read(
         For how many tokens of each row room is made.
     """
     device, dtype, wide = model.device, model.dtype, max(len(block.rows) for block in blocks)
-    parting = any(block.parts for block in blocks)
-    buffers = Buffers.of(prompts, 0 if parting else wide * ahead, spare)
-    lengths = placed([len(block.seen.prefix) for block in blocks], device)[:, None]
+    splitting = any(block.parts for block in blocks)
+    buffers = KeyValueBuffers.of(prompts, 0 if splitting else wide * ahead, pool)
+    lengths = tensor_on([len(block.seen.prefix) for block in blocks], device)[:, None]
     places = torch.arange(buffers.capacity, device=device)
     unseen = (places < buffers.length - lengths) | (places >= buffers.length)
     hidden = _hidden(unseen, dtype)[:, None, None].repeat(1, 1, wide, 1)
@@ -397,37 +399,33 @@ def begin_read(
 def _drawn(
     model: Any,
     blocks: Sequence[Block],
-    buffers: Buffers,
+    buffers: KeyValueBuffers,
     hidden: Any,
     position: Any,
     shift: Any,
     read: int,
     scores: Callable[[Any, Any], Any],
     choose: Choose,
-) -> tuple[dict[int, int], Running]:
-    """Draw the first token of every row of blocks that were read: their prefixes end at the place
-    `read`.
-    """
+) -> tuple[dict[int, int], DecodingBatch]:
+    """Draw the first token of every row of blocks whose prefixes end at position `read`."""
     device, wide = model.device, position.shape[1]
     begins = [read - len(block.seen.prefix) for block in blocks]
     members: list[list[int | None]] = [[*b.rows, *[None] * (wide - len(b.rows))] for b in blocks]
     at = [(b, q) for b, rows in enumerate(members) for q, row in enumerate(rows) if row is not None]
     rows = [row for block in blocks for row in block.rows]
-    of_block, of_row = placed(list(zip(*at, strict=True)), device)
+    of_block, of_row = tensor_on(list(zip(*at, strict=True)), device)
     chosen = choose(scores(of_block, of_row).float(), rows)
     tokens = torch.full((len(blocks), wide), padding(model), dtype=torch.long, device=device)
     tokens[of_block, of_row] = chosen
-    parting = frozenset(b for b, block in enumerate(blocks) if block.parts)
-    running = Running(
-        model, buffers, hidden, position, tokens, shift, members, begins, parting=parting
+    splitting = frozenset(b for b, block in enumerate(blocks) if block.parts)
+    running = DecodingBatch(
+        model, buffers, hidden, position, tokens, shift, members, begins, splitting=splitting
     )
     return dict(zip(rows, chosen.tolist(), strict=True)), running
 
 
 def _cut(widths: Sequence[int], most: int) -> list[slice]:
-    """Cut blocks into parts that run together: each holds about `most` places at most, and is not
-    much wider than it must be.
-    """
+    """Divide blocks into forward passes of at most about `most` positions with little padding."""
     parts: list[slice] = []
     start = 0
     for end in range(1, len(widths) + 1):
@@ -447,7 +445,7 @@ def _least(dtype: Any) -> float:
 
 
 def _hidden(unseen: Any, dtype: Any) -> Any:
-    """What is added to attention scores: the least number where a place is not seen."""
+    """Turn a boolean mask into one that is added to attention scores."""
     return torch.zeros(unseen.shape, dtype=dtype, device=unseen.device).masked_fill_(
         unseen, _least(dtype)
     )

@@ -1,4 +1,4 @@
-"""Rows on their way through a model: some are taken up as others finish."""
+"""Scheduling rows: new questions join the running batch as answers finish."""
 
 from __future__ import annotations
 
@@ -8,21 +8,28 @@ from typing import Any
 
 import torch
 
-from hqm.respondents.batching import Taken
-from hqm.respondents.hf_inputs import Reader, Seen, Unsplit
-from hqm.respondents.kv_cache import Part, Spare
-from hqm.respondents.packed_batch import AHEAD, Running, begin, begin_read, blocks_of, together
-from hqm.respondents.token_sampling import Chooser
-from hqm.respondents.vision_cache import Prefill, Questions, decode_rows
+from hqm.respondents.batching import QueuedPrompt
+from hqm.respondents.hf_inputs import CannotSplit, EncodedPicture, Reader
+from hqm.respondents.kv_cache import BufferPool, CacheRows
+from hqm.respondents.packed_batch import (
+    AHEAD,
+    DecodingBatch,
+    begin,
+    blocks_of,
+    merge_batches,
+    start_read_prompts,
+)
+from hqm.respondents.token_sampling import TokenSampler
+from hqm.respondents.vision_cache import Prefill, QuestionRows, decode_rows
 
 _TOKENS_CPU, _TOKENS_GPU = 4096, 16384
 """About how many tokens one forward pass reads: more gain nothing, and want more memory."""
-_WASTE = 1.25
+_LONGEST_TO_SHORTEST = 1.25
 """Prefixes, and questions in rows, run together while the longest is so many times the shortest."""
 
 
-class Flow:
-    """Answers rows, all of which have pictures, or none has.
+class Scheduler:
+    """Answer rows of one kind: all with pictures, or all without.
 
     Parameters
     ----------
@@ -31,12 +38,12 @@ class Flow:
     packs
         Whether questions may stand side by side behind their picture; otherwise the prefix is
         repeated for each.
-    spare
-        Memory that earlier rows have left.
+    pool
+        Memory of finished rows, for new ones.
     whole
-        How prompts are read that share no prefix, or have no picture: a context for the prompts
-        that run together, within which the vision tower gives what it gave before. Each prompt is
-        then read once for all its runs.
+        Given where prompts share no prefix or have no picture, so that each whole prompt is read
+        once for all its runs. It is a context for the prompts that run together, in which the
+        vision tower returns its earlier outputs.
     first
         The position of a prompt's first token.
     """
@@ -46,25 +53,25 @@ class Flow:
         model: Any,
         reader: Reader,
         ends: frozenset[int],
-        chooser: Chooser,
+        chooser: TokenSampler,
         max_tokens: int,
         *,
         packs: bool,
-        spare: Spare,
-        whole: Callable[[Sequence[Seen]], AbstractContextManager[None]] | None = None,
+        pool: BufferPool,
+        whole: Callable[[Sequence[EncodedPicture]], AbstractContextManager[None]] | None = None,
         first: int = 0,
     ) -> None:
         self.model, self.reader, self.ends, self.packs = model, reader, ends, packs
         self.chooser, self.max_tokens = chooser, max_tokens
         self.whole, self.first = whole, first
         self.finished: list[tuple[int, list[int]]] = []
-        self._asked: dict[int, Taken] = {}
+        self._asked: dict[int, QueuedPrompt] = {}
         self._tokens: dict[int, list[int]] = {}
-        self._running: Running | None = None
-        self._spare = spare
+        self._running: DecodingBatch | None = None
+        self._pool = pool
         self._longest = 0
         """The tokens of the longest answer so far."""
-        self._kept: tuple[Seen, Part, Any] | None = None
+        self._last_prefix: tuple[EncodedPicture, CacheRows, Any] | None = None
         """The prefix of a picture of which further questions wait."""
         self._most = _TOKENS_GPU if model.device.type == "cuda" else _TOKENS_CPU
         self._window = _window(model.config.get_text_config())
@@ -76,37 +83,38 @@ class Flow:
 
     @property
     def _ahead(self) -> int:
-        """For how many tokens room is made: every step reads all of it, and answers are mostly as
-        long as those before.
+        """The number of tokens to reserve memory for.
+
+        Every step reads all of it, so it follows the longest answer so far.
         """
         longest = max(self._longest, max(map(len, self._tokens.values()), default=0))
         return min(AHEAD, longest) if self._longest else AHEAD
 
     @property
-    def unfinished(self) -> list[Taken]:
-        """The rows that are being answered, as they were taken."""
+    def unfinished(self) -> list[QueuedPrompt]:
+        """The rows that are being answered, with their prompts."""
         return list(self._asked.values())
 
     def collect(self) -> list[tuple[int, list[int]]]:
-        """What has finished since the last call: each row's number and tokens."""
+        """Return the number and tokens of each row that finished since the last call."""
         finished, self.finished = self.finished, []
         return finished
 
-    def admit(self, taken: Sequence[Taken], next_picture: object = None) -> None:
+    def admit(self, taken: Sequence[QueuedPrompt], next_picture: object = None) -> None:
         """Read questions, and draw the first token of each.
 
         Parameters
         ----------
         next_picture
-            The picture whose questions come next: its prefix is kept if it was read now.
+            The picture of the next questions in the queue; its prefix is kept for them.
 
         Raises
         ------
-        Unsplit
-            A prompt does not come apart; none of them was taken up.
+        CannotSplit
+            A prompt cannot be split at its picture. No row has been started.
         """
         prompts = [prompt for _, prompt in taken]
-        split: list[tuple[Seen, list[int]]] = (
+        split: list[tuple[EncodedPicture, list[int]]] = (
             [(seen, []) for seen in self.reader.texts(prompts)]
             if prompts[0].picture is None
             else self.reader.split(prompts, one_head=self.whole is None)
@@ -136,7 +144,7 @@ class Flow:
             shift = torch.cat([shift for _, shift in parts])
         read = [part for part, _ in parts]
         drawn, fresh = begin(
-            self.model, blocks, read, shift, self._choose, self._most, self._ahead, self._spare
+            self.model, blocks, read, shift, self._choose, self._most, self._ahead, self._pool
         )
         last = next(
             (
@@ -146,40 +154,40 @@ class Flow:
             ),
             None,
         )
-        self._kept = None
+        self._last_prefix = None
         if last is not None and id(last) in prefixes:
             part, own = prefixes[id(last)]
-            self._kept = last, part.copied(), own
+            self._last_prefix = last, part.copied(), own
         self._join(drawn, fresh)
 
-    def _join(self, drawn: dict[int, int], fresh: Running) -> None:
-        """Let rows that have begun go on with the others."""
+    def _join(self, drawn: dict[int, int], fresh: DecodingBatch) -> None:
+        """Merge rows whose first token is drawn into the running batch."""
         self._note(drawn, fresh)
-        if self._running is None and not fresh.tired:
+        if self._running is None and not fresh.needs_repacking:
             self._running = fresh
         else:
-            self._running = together(
+            self._running = merge_batches(
                 [part for part in (self._running, fresh) if part is not None],
                 self._ahead,
-                self._spare,
+                self._pool,
             )
 
     def _read(
         self,
-        rows: Sequence[tuple[int, Seen, Sequence[int]]],
-        whole: Callable[[Sequence[Seen]], AbstractContextManager[None]],
-    ) -> tuple[dict[int, int], Running]:
-        """Read whole prompts, each once, and draw the first token of every row."""
-        prompts: dict[tuple[int, tuple[int, ...]], Seen] = {}
+        rows: Sequence[tuple[int, EncodedPicture, Sequence[int]]],
+        whole: Callable[[Sequence[EncodedPicture]], AbstractContextManager[None]],
+    ) -> tuple[dict[int, int], DecodingBatch]:
+        """Read each whole prompt once, and draw the first token of every row."""
+        prompts: dict[tuple[int, tuple[int, ...]], EncodedPicture] = {}
         for _, seen, tail in rows:
             if not self._fits(seen, tail):
-                raise Unsplit("a layer looks back a window only")
+                raise CannotSplit("a layer looks back a window only")
             prompts.setdefault((id(seen), tuple(tail)), seen.before(tail))
-        asked: list[tuple[int, Seen, Sequence[int]]] = [
+        asked: list[tuple[int, EncodedPicture, Sequence[int]]] = [
             (number, prompts[id(seen), tuple(tail)], ()) for number, seen, tail in rows
         ]
-        parts: dict[int, tuple[Part, Any, Any]] = {}
-        for group in alike(list(prompts.values()), self._most):
+        parts: dict[int, tuple[CacheRows, Any, Any]] = {}
+        for group in groups_of_like_shape(list(prompts.values()), self._most):
             with whole(group):
                 prefill = Prefill.of(self.model, group)
             for place, prompt in enumerate(group):
@@ -189,7 +197,7 @@ class Flow:
         read, shifts, scores = zip(*(parts[id(block.seen)] for block in blocks), strict=True)
         shift = None if shifts[0] is None else torch.cat(shifts)
         scored = torch.stack(scores)
-        return begin_read(
+        return start_read_prompts(
             self.model,
             blocks,
             read,
@@ -198,25 +206,25 @@ class Flow:
             self._choose,
             self.first,
             self._ahead,
-            self._spare,
+            self._pool,
         )
 
     def step(self) -> None:
         """Draw another token of every row."""
-        if self._running is not None and (self._running.full or self._running.tired):
-            self._running = together([self._running], self._ahead, self._spare)
+        if self._running is not None and (self._running.full or self._running.needs_repacking):
+            self._running = merge_batches([self._running], self._ahead, self._pool)
         if self._running is not None:
             self._note(self._running.step(self._choose), self._running)
             if not self._running.alive:
-                self._spare.give(self._running.buffers)
+                self._pool.give(self._running.buffers)
                 self._running = None
 
     def _choose(self, scores: Any, rows: Sequence[int]) -> Any:
         """The next token of each row."""
-        self._spare.heed(scores)
+        self._pool.drop_if_nan(scores)
         return self.chooser.choose(scores, rows)
 
-    def _note(self, drawn: dict[int, int], running: Running) -> None:
+    def _note(self, drawn: dict[int, int], running: DecodingBatch) -> None:
         over = set()
         for row, token in drawn.items():
             tokens = self._tokens.setdefault(row, [])
@@ -233,32 +241,32 @@ class Flow:
         self._longest = max(self._longest, len(tokens))
         self.finished.append((row, tokens))
 
-    def _fits(self, seen: Seen, tail: Sequence[int]) -> bool:
+    def _fits(self, seen: EncodedPicture, tail: Sequence[int]) -> bool:
         """Whether a question can stand beside others: not where a layer would look back a window
         only.
         """
         length = len(seen.prefix) + len(tail) + self.max_tokens
         return self.packs and (self._window is None or length < self._window)
 
-    def _prefixes(self, pictures: Sequence[Seen]) -> dict[int, tuple[Part, Any]]:
+    def _prefixes(self, pictures: Sequence[EncodedPicture]) -> dict[int, tuple[CacheRows, Any]]:
         """Every picture's keys and values, and its shift: those that are not kept run through the
         model.
         """
-        made: dict[int, tuple[Part, Any]] = {}
-        if self._kept is not None:
-            seen, part, shift = self._kept
+        made: dict[int, tuple[CacheRows, Any]] = {}
+        if self._last_prefix is not None:
+            seen, part, shift = self._last_prefix
             made[id(seen)] = part, shift
         new = {id(seen): seen for seen in pictures if id(seen) not in made}
-        for group in alike(list(new.values()), self._most):
+        for group in groups_of_like_shape(list(new.values()), self._most):
             prefill = Prefill.of(self.model, group)
             for place, seen in enumerate(group):
                 shift = None if prefill.shift is None else prefill.shift[place : place + 1]
                 made[id(seen)] = prefill.part([place]), shift
         return made
 
-    def _in_rows(self, rows: Sequence[tuple[int, Seen, Sequence[int]]]) -> None:
+    def _in_rows(self, rows: Sequence[tuple[int, EncodedPicture, Sequence[int]]]) -> None:
         """Answer rows one length at a time, where they cannot stand side by side."""
-        lengths: dict[tuple[int, object], list[tuple[int, Seen, Sequence[int]]]] = {}
+        lengths: dict[tuple[int, object], list[tuple[int, EncodedPicture, Sequence[int]]]] = {}
         for row in rows:
             lengths.setdefault((len(row[1].prefix), row[1].shape), []).append(row)
         for same in lengths.values():
@@ -267,24 +275,26 @@ class Flow:
             prefill = Prefill.of(self.model, pictures)
             for part in _of_like_length(same, exact=not prefill.pads):
                 numbers, seen, tails = zip(*part, strict=True)
-                asked = Questions(
+                asked = QuestionRows(
                     self.model, prefill, numbers, [place[id(s)] for s in seen], tails, self.ends
                 )
                 for number, tokens in decode_rows(asked, self.chooser, self.max_tokens).items():
                     self._finish(number, tokens)
 
 
-def alike(pictures: Sequence[Seen], most: int) -> list[list[Seen]]:
+def groups_of_like_shape(
+    pictures: Sequence[EncodedPicture], most: int
+) -> list[list[EncodedPicture]]:
     """Pictures that run together: their tensors are of one shape, their prefixes of like length,
     with `most` tokens in all.
     """
-    groups: list[list[Seen]] = []
+    groups: list[list[EncodedPicture]] = []
     for seen in sorted(pictures, key=lambda s: (str(s.shape[1]), len(s.prefix))):
         group = groups[-1] if groups else []
         if (
             group
             and group[0].shape[1] == seen.shape[1]
-            and len(seen.prefix) <= _WASTE * len(group[0].prefix) + 4
+            and len(seen.prefix) <= _LONGEST_TO_SHORTEST * len(group[0].prefix) + 4
             and len(seen.prefix) * (len(group) + 1) <= most
         ):
             group.append(seen)
@@ -298,7 +308,7 @@ def _of_like_length(rows: Sequence[Any], *, exact: bool) -> list[list[Any]]:
     groups: list[list[Any]] = []
     for row in sorted(rows, key=lambda row: len(row[2])):
         first = len(groups[-1][0][2]) if groups else 0
-        if groups and len(row[2]) <= (first if exact else _WASTE * first + 4):
+        if groups and len(row[2]) <= (first if exact else _LONGEST_TO_SHORTEST * first + 4):
             groups[-1].append(row)
         else:
             groups.append([row])

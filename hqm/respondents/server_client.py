@@ -1,5 +1,4 @@
-"""The connection to a server: which key it is sent, how much of a reply is read, and what of the
-key a reply may repeat.
+"""The connection to a server: its key, the size of replies, and redaction of the key in them.
 
 `OPENAI_API_KEY` goes to OpenAI. A server on this machine gets it where the respondent's name says
 so (`?key_env=OPENAI_API_KEY`), and any other server gets the variable that its name gives, which
@@ -131,8 +130,8 @@ def is_openai(url: str) -> bool:
 def is_loopback(url: str) -> bool:
     """Whether an address is one of this machine.
 
-    >>> is_loopback("http://127.0.0.1:8000/v1"), is_loopback("http://[::1]/v1"), is_loopback("http://10.0.0.1/v1")
-    (True, True, False)
+    >>> [is_loopback(f"http://{host}/v1") for host in ("127.0.0.1:8000", "[::1]", "10.0.0.1")]
+    [True, True, False]
     """
     host = urlsplit(url).hostname or ""
     try:
@@ -249,7 +248,7 @@ def _check_size(headers: Mapping[str, str], largest: int) -> None:
 
 
 class Redaction:
-    """Takes a key out of whatever a server says, in the spellings that a server may give it.
+    """Remove a key from a server's texts, in any spelling that a server may give it.
 
     Examples
     --------
@@ -299,7 +298,7 @@ class Redaction:
 
 
 def shown(text: str) -> str:
-    """A server's words as one line of a sentence: short, and without what would steer a terminal.
+    """Return a server's text as one short line without control characters.
 
     >>> shown("too\\x1b[2J   large")
     'too\ufffd[2J large'
@@ -308,13 +307,11 @@ def shown(text: str) -> str:
     return "".join(character if character.isprintable() else "\ufffd" for character in line)
 
 
-# ----------------------------------------------------------------------
 # How answers go from the workers that ask a server to the caller that stores them.
 #
 # A worker begins its next request when its answer is stored. Answers that come at about the same
 # time are handed over together, because waking the other thread takes a busy machine longer than
 # an answer.
-# ----------------------------------------------------------------------
 
 _TURN_SECONDS = 1.0
 """Seconds without an answer after which the caller has a turn."""
@@ -324,7 +321,7 @@ _TOGETHER = 100
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer on its way to the caller, and what the worker that asked waits for."""
+    """An answer on its way to the caller, with the future that its worker awaits."""
 
     request: Request
     response: Response
@@ -352,8 +349,8 @@ def _set(stored: Sequence[asyncio.Future[None]]) -> None:
 
 
 @dataclass
-class Floor:
-    """What the workers of one asking share."""
+class SharedState:
+    """State shared by the workers of one call of `answer`."""
 
     done: Done
     loop: asyncio.AbstractEventLoop
@@ -379,8 +376,8 @@ class Floor:
         return self.workers - self.asleep
 
     async def hand_over(self, request: Request, response: Response) -> None:
-        """Give an answer to the caller, with the others that this turn of the loop brings, and wait
-        until it is stored.
+        """Hand an answer to the caller, with others of this loop turn, and wait until it is
+        stored.
         """
         stored = self.loop.create_future()
         self._came.append(Answer(request, response, stored, self.loop))
@@ -405,8 +402,9 @@ def waiting(done: Done) -> Iterator[Answer]:
 
 
 def batches(done: Done) -> Iterator[list[tuple[Request, Response]]]:
-    """What has come in, batch by batch, and an empty one where a second brought nothing; released
-    when the caller is back.
+    """Yield answers in batches, an empty one after a second without any.
+
+    A batch is released when the caller comes back for the next.
     """
     while True:
         try:

@@ -1,6 +1,4 @@
-"""How fast a server may be asked: limits a minute, and a pause for everyone when it says that it is
-too much.
-"""
+"""Limits of asking a server: rates, pauses, requests in flight, and the budget of a command."""
 
 from __future__ import annotations
 
@@ -25,8 +23,7 @@ _MOST = 600.0
 
 @dataclass
 class Pace:
-    """Lets requests through one after another, no faster than the limits and not before a pause is
-    over.
+    """Pass requests one by one, within the rate limits and outside pauses.
 
     Parameters
     ----------
@@ -78,8 +75,10 @@ def wanted_pause(headers: Mapping[str, str], attempt: int, first: float = 0.5) -
 
     None when the server wants more than ten minutes: that is a limit a day, not a moment's.
 
-    >>> wanted_pause({"retry-after": "3"}, 0), wanted_pause({}, 2), wanted_pause({"retry-after": "86400"}, 0)
-    (3.0, 2.0, None)
+    >>> wanted_pause({"retry-after": "3"}, 0), wanted_pause({}, 2)
+    (3.0, 2.0)
+    >>> wanted_pause({"retry-after": "86400"}, 0) is None
+    True
     """
     seconds = first * min(2**attempt, 60)
     for name, scale in _TIMES:
@@ -117,7 +116,6 @@ def _said(text: str, scale: float, default: float) -> float:
     return default if math.isnan(seconds) else seconds
 
 
-# ----------------------------------------------------------------------
 # How many requests are in flight at a server: as many as bring more answers a second, and half as
 # many when it says stop.
 #
@@ -147,7 +145,6 @@ def _said(text: str, scale: float, default: float) -> float:
 #
 # The idea of adapting a limit by latency and queue is that of TCP congestion control (V.
 # Jacobson, 1988, Congestion avoidance and control; L. Brakmo and L. Peterson, 1995, TCP Vegas).
-# ----------------------------------------------------------------------
 
 FIRST = 8
 """Requests in flight at first."""
@@ -194,11 +191,11 @@ class Concurrency:
     ...     _ = concurrency.answered(began=0.0, at=0.1)
     >>> concurrency.limit
     16
-    >>> [concurrency.refused(began=0.1, at=0.2) for _ in range(3)], concurrency.limit  # now and then
-    ([False, False, False], 16)
-    >>> [concurrency.refused(began=0.1, at=0.2) for _ in range(5)], concurrency.limit  # too many, in flight together
-    ([False, False, False, False, False], 8)
-    >>> concurrency.refused(began=0.2, at=0.3)  # nothing was answered meanwhile: everything is turned away
+    >>> any(concurrency.refused(began=0.1, at=0.2) for _ in range(3)), concurrency.limit
+    (False, 16)
+    >>> any(concurrency.refused(began=0.1, at=0.2) for _ in range(5)), concurrency.limit
+    (False, 8)
+    >>> concurrency.refused(began=0.2, at=0.3)  # the server refuses everything
     True
     """
 
@@ -481,18 +478,16 @@ class Concurrency:
 def _is_worth(limit: int, rate: float, base: int, base_rate: float) -> bool:
     """Whether a number in flight brings enough answers a second, compared with another number.
 
-    >>> _is_worth(16, 190.0, 8, 100.0), _is_worth(16, 110.0, 8, 100.0), _is_worth(8, 98.0, 16, 100.0)
-    (True, False, True)
+    >>> _is_worth(16, 190.0, 8, 100.0), _is_worth(16, 110.0, 8, 100.0)
+    (True, False)
     """
     return rate >= base_rate * math.pow(limit / base, _ELASTICITY)
 
 
-# ----------------------------------------------------------------------
 # What one command may spend: requests, tokens and money, over all its respondents and judges.
 #
 # A request is let through only where what is spent, what the requests in flight may take at most
 # and what it may take itself stay within the bounds. What a server does not count is estimated.
-# ----------------------------------------------------------------------
 
 PICTURE_TOKENS = 576
 """Tokens of a picture where nothing else is known: those of LLaVA-1.5."""
@@ -520,9 +515,7 @@ def price(read: float, written: float, prices: Prices | None) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """What a request in flight is let through with: its tokens read and written at most, and their
-    price.
-    """
+    """The budget reserved for a request in flight: its most tokens, and their price."""
 
     read: int
     written: int
@@ -590,8 +583,8 @@ class Budget:
     def admit(
         self, requests: Sequence[Request], prices: Prices | None
     ) -> tuple[list[Request], list[Hold]]:
-        """The requests from the first that may all be asked together, with what each is let through
-        with.
+        """Return the longest beginning of the requests that fits the budget, with their
+        reservations.
         """
         holds: list[Hold] = []
         for request in requests:
@@ -607,7 +600,7 @@ class Budget:
         return list(requests[: len(holds)]), holds
 
     def end(self, hold: Hold, request: Request, response: Response) -> None:
-        """Put what a request took in place of what it might have taken.
+        """Replace a request's reservation by its actual use.
 
         A request that a server turned away took nothing; one that broke off may have been read.
         """
@@ -627,7 +620,7 @@ class Budget:
         self.cost += price(read, written, hold.prices)
 
     def cancel(self, hold: Hold) -> None:
-        """Take back what was let through and never asked."""
+        """Cancel the reservation of a request that was never sent."""
         self._release(hold)
         self.requests -= 1
 

@@ -1,4 +1,4 @@
-"""Keep a server no longer than the process that wants it: `python -m hqm.respondents.server_process LOG
+"""Run a server as long as the process that started it: `python -m hqm.respondents.server_process LOG
 PROGRAM ARGUMENT...`.
 
 The keeper runs the program in a session of its own and reads its own standard input, which its
@@ -38,10 +38,10 @@ def keep(command: list[str], log: Path) -> int:
 
     def end() -> None:
         wanted = False
-        while said := os.read(
+        while message := os.read(
             0, 4096
         ):  # unbuffered: a thread may not hold a buffer's lock when the interpreter ends
-            wanted = wanted or said.startswith(KEEP_LOG)
+            wanted = wanted or message.startswith(KEEP_LOG)
         if not wanted:
             removed.set()
         _end_group(program, signal.SIGTERM)

@@ -1,6 +1,4 @@
-"""What a server's reply says: the answer, the tokens it took, and the probabilities of its first
-token.
-"""
+"""Reading a server's reply: answer, token counts, and probabilities of the first token."""
 
 from __future__ import annotations
 
@@ -13,7 +11,6 @@ from typing import Any
 from hqm.respondents.base import Request
 from hqm.types import Response
 
-# ----------------------------------------------------------------------
 # The words that an answer may begin with, and their probabilities from the tokens that a server
 # lists.
 #
@@ -21,7 +18,6 @@ from hqm.types import Response
 # server lists the likeliest tokens of each position with their log probabilities, 20 at most as a
 # rule: a word's probability is the sum over its spellings in the list of the first position, and
 # what the list leaves out is a bound on what the sum may lack.
-# ----------------------------------------------------------------------
 
 SPACES = ("", " ", "Ġ", "▁")
 """How vocabularies write a word with nothing, or with a space, before it."""
@@ -111,8 +107,9 @@ class Listed:
         Examples
         --------
         >>> first = Listed((("Yes", 0.6), (" yes", 0.1), ("No", 0.2)), 0.1)
-        >>> {name: value if name == "p" else round(value, 6) for name, value in first.probabilities(["yes", "no"]).items()}
-        {'p': {'yes': 0.7, 'no': 0.2}, 'p_lost': 0.1, 'p_unseen': 0.1}
+        >>> kept = first.probabilities(["yes", "no"])
+        >>> kept["p"], round(kept["p_lost"], 6), round(kept["p_unseen"], 6)
+        ({'yes': 0.7, 'no': 0.2}, 0.1, 0.1)
         """
         if not words or any(_NO_TEXT.fullmatch(text) for text, _ in self.tokens):
             return {}
@@ -157,18 +154,20 @@ class Listed:
         chances, hidden = [chance / whole for chance in chances], hidden / whole
         if top_p == 1:
             return chances, hidden
-        before, kept = 0.0, [False] * len(chances)
+        before, in_nucleus = 0.0, [False] * len(chances)
         for place in sorted(range(len(chances)), key=lambda i: -chances[i]):
-            kept[place] = (
+            in_nucleus[place] = (
                 before <= top_p
             )  # as in `drawing`: kept until the mass before a token passes top-p
             before += chances[place]
         hidden = 0.0 if before > top_p else hidden
         nucleus = (
-            math.fsum(chance for chance, keep in zip(chances, kept, strict=True) if keep) + hidden
+            math.fsum(chance for chance, keep in zip(chances, in_nucleus, strict=True) if keep)
+            + hidden
         )
         return [
-            chance / nucleus if keep else 0.0 for chance, keep in zip(chances, kept, strict=True)
+            chance / nucleus if keep else 0.0
+            for chance, keep in zip(chances, in_nucleus, strict=True)
         ], hidden / nucleus
 
 
@@ -196,7 +195,7 @@ def read_reply(
     *,
     processed: bool = False,
 ) -> Response:
-    """What a server's reply says; nonsense is an error, not an answer.
+    """Read a server's reply; a malformed one becomes an error.
 
     Where the request names the words that the answer may be, their probabilities are kept;
     `processed` says that the server's log probabilities have temperature and top-p in them.

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from hqm.respondents.attention import placed
+from hqm.respondents.attention import tensor_on
 from hqm.respondents.server_replies import SPACES, forms
 
 
-class Chooser:
+class TokenSampler:
     """Draws each row's next token with that row's own random stream.
 
     Token t of a request uses number t of the Philox stream keyed by the request's seed; the token
@@ -25,7 +25,7 @@ class Chooser:
     Examples
     --------
     >>> import torch
-    >>> chooser = Chooser(temperature=1.0, top_p=1.0)
+    >>> chooser = TokenSampler(temperature=1.0, top_p=1.0)
     >>> chooser.enter(7, seed=1, words={"yes": (0,)})
     >>> int(chooser.choose(torch.tensor([[0.0, 0.0]]), [7])[0]), chooser.first[7]
     (0, {'yes': 0.5})
@@ -34,9 +34,9 @@ class Chooser:
     def __init__(self, temperature: float, top_p: float) -> None:
         self.temperature, self.top_p = temperature, top_p
         self.first: dict[int, dict[str, float]] = {}
-        """For each row the probabilities of its words as the first token."""
+        """The probability of each watched word as the first token, by row."""
         self.watched: dict[int, Any] = {}
-        """The whole distribution of the first token of the rows that are watched."""
+        """The whole distribution of the first token, by watched row."""
         self._streams: dict[int, np.random.Generator] = {}
         self._wanted: dict[int, Mapping[str, Sequence[int]]] = {}
         self._watch: set[int] = set()
@@ -49,13 +49,13 @@ class Chooser:
         *,
         watch: bool = False,
     ) -> None:
-        """Let a row begin, or begin again.
+        """Start a row, or start it again.
 
         Parameters
         ----------
         words
             The answers whose probability as a first token is wanted, each with its tokens
-            (`Words`); it is found in `first`.
+            (`FirstTokens`); it is found in `first`.
         watch
             Keep the whole distribution of the first token in `watched`.
         """
@@ -67,12 +67,12 @@ class Chooser:
             self._watch.add(row)
 
     def leave(self, row: int) -> dict[str, float]:
-        """Forget a row; what is known of its first token."""
+        """Forget a row, and return the probabilities of its first token."""
         self._streams.pop(row, None)
         return self.first.pop(row, {})
 
     def choose(self, scores: Any, rows: Sequence[int]) -> Any:
-        """The next token of each row; `rows` says which streams the rows of `scores` belong to."""
+        """Draw the next token of each row of `scores`; `rows` names their random streams."""
         noted = [
             place for place, row in enumerate(rows) if row in self._wanted or row in self._watch
         ]
@@ -90,22 +90,15 @@ class Chooser:
         if noted:
             self._note(chances / chances.sum(dim=-1, keepdim=True), rows, noted)
         passed = chances.cumsum(dim=-1)
-        numbers = placed([self._streams[row].random() for row in rows], passed.device, passed.dtype)
+        numbers = tensor_on(
+            [self._streams[row].random() for row in rows], passed.device, passed.dtype
+        )
         # a token of probability 0 spans nothing, so the number never falls on it
         chosen = torch.searchsorted(passed, (numbers * passed[:, -1])[:, None], right=True)[:, 0]
         return chosen.clamp(max=scores.shape[-1] - 1).to(scores.device)
 
-    def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """As a logits processor of `generate`: everything but the chosen token becomes
-        impossible.
-        """
-        chosen = self.choose(scores, range(len(scores)))
-        if self.temperature == 0:
-            return scores
-        return torch.full_like(scores, -torch.inf).scatter(-1, chosen[:, None], 0.0)
-
     def _note(self, chances: Any, rows: Sequence[int], noted: Sequence[int]) -> None:
-        """Keep the probabilities that are wanted of the first token."""
+        """Store the wanted probabilities of the first token."""
         for place in noted:
             if rows[place] in self._watch:
                 self._watch.discard(rows[place])
@@ -127,11 +120,11 @@ class Chooser:
 
 
 def _wide(scores: Any) -> Any:
-    """The scores in double precision, which Apple's GPUs do not have."""
+    """Convert scores to double precision, which Apple's GPUs lack."""
     return scores.cpu().double() if scores.device.type == "mps" else scores.double()
 
 
-class Words:
+class FirstTokens:
     """The tokens by which an answer may begin.
 
     A word counts in every case (yes, Yes, YES) with and without a space before it, as far as one
@@ -161,7 +154,7 @@ class Words:
         self._known: dict[tuple[str, ...], dict[str, tuple[int, ...]]] = {}
 
     def of(self, words: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
-        """Each word's tokens; no token belongs to two words."""
+        """Return each word's tokens; no token belongs to two words."""
         if words not in self._known:
             whole = {word: self._whole(word) for word in words}
             begun = {word: tokens or self._begin(word) for word, tokens in whole.items()}

@@ -1,6 +1,4 @@
-"""A picture's prefix: the system's text and the picture run through the model once, and every
-question reads what is kept.
-"""
+"""What is computed once per picture: the prefix's keys and values, and the vision tower's output."""
 
 from __future__ import annotations
 
@@ -13,29 +11,27 @@ from typing import Any
 
 import torch
 
-from hqm.respondents.attention import placed, sent
+from hqm.respondents.attention import moved_to, tensor_on
 from hqm.respondents.batching import Prompt
-from hqm.respondents.hf_inputs import Reader, Seen, Unsplit
-from hqm.respondents.kv_cache import STATES, Layers, Part, layers_of
-from hqm.respondents.token_sampling import Chooser
+from hqm.respondents.hf_inputs import CannotSplit, EncodedPicture, Reader
+from hqm.respondents.kv_cache import STATES, CacheRows, Layers, layers_of
+from hqm.respondents.token_sampling import TokenSampler
 
 
 @dataclass(frozen=True)
 class Prefill:
-    """The keys and values of several pictures' prefixes; a shorter prefix has unused places behind
-    it.
-    """
+    """The keys and values of several pictures' prefixes, padded on the right to one length."""
 
     cache: Any
     lengths: Sequence[int]
     """The length of every picture's prefix."""
     shift: Any
-    """What has to be added to the positions behind each picture, shape (pictures, 1), or None."""
+    """The offset of the positions behind each picture, shape (pictures, 1), or None."""
     scores: Any
-    """What the model says of the token behind each prefix, shape (pictures, vocabulary)."""
+    """The logits of the token behind each prefix, shape (pictures, vocabulary)."""
 
     @classmethod
-    def of(cls, model: Any, seen: Sequence[Seen]) -> Prefill:
+    def of(cls, model: Any, seen: Sequence[EncodedPicture]) -> Prefill:
         """Run distinct pictures, whose tensors are of one shape, through the model."""
         lengths = [len(picture.prefix) for picture in seen]
         width = max(lengths)
@@ -54,14 +50,14 @@ class Prefill:
         }
         ends = sorted(set(lengths))
         out = model(
-            **{key: sent(value, device) for key, value in texts.items()},
+            **{key: moved_to(value, device) for key, value in texts.items()},
             **tensors,
             use_cache=True,
-            logits_to_keep=placed(ends, device) - 1,
+            logits_to_keep=tensor_on(ends, device) - 1,
         )
         # Qwen's positions run on from the picture's last one, not from its last token
         shift = getattr(model.base_model, "rope_deltas", None) if tensors else None
-        row, end = placed([range(len(seen)), [ends.index(length) for length in lengths]], device)
+        row, end = tensor_on([range(len(seen)), [ends.index(length) for length in lengths]], device)
         scores = out.logits[row, end]
         return cls(out.past_key_values, lengths, shift, scores)
 
@@ -70,9 +66,9 @@ class Prefill:
         """The cache's keys and values."""
         return layers_of(self.cache)
 
-    def part(self, pictures: Sequence[int]) -> Part:
-        """These pictures' keys and values, for another cache."""
-        return Part(
+    def part(self, pictures: Sequence[int]) -> CacheRows:
+        """Select the keys and values of these pictures."""
+        return CacheRows(
             self.layers,
             pictures,
             [0] * len(pictures),
@@ -80,9 +76,7 @@ class Prefill:
         )
 
     def repeated(self, pictures: Sequence[int]) -> Any:
-        """A cache of its own for rows that follow these pictures; keys and values are copied only
-        where they must be.
-        """
+        """Return a cache for rows behind these pictures; it shares memory where it can."""
         own = copy.copy(self.cache)
         own.layers = [copy.copy(layer) for layer in self.cache.layers]
         for layer in own.layers:
@@ -90,12 +84,12 @@ class Prefill:
             for name in STATES & vars(layer).keys():
                 setattr(layer, name, copy.deepcopy(getattr(layer, name)))
         if list(pictures) != list(range(len(self.lengths))):
-            own.reorder_cache(placed(pictures, self.scores.device))
+            own.reorder_cache(tensor_on(pictures, self.scores.device))
         return own
 
     @property
     def window(self) -> int | None:
-        """How far the layer with the shortest sight looks back; None where all see everything."""
+        """The shortest attention window of any layer, or None without windows."""
         windows = [
             layer.sliding_window
             for layer in self.cache.layers
@@ -105,29 +99,29 @@ class Prefill:
 
     @property
     def pads(self) -> bool:
-        """Whether a shorter question may stand behind places of no use: not where a layer counts
-        places, or takes every token into its state.
+        """Whether shorter questions may be padded.
+
+        A layer with a window counts padding as positions, and a recurrent layer reads it into its
+        state.
         """
         recurrent = any(STATES & vars(layer).keys() for layer in self.cache.layers)
         return self.window is None and not recurrent
 
 
 def positions(position: Any, shift: Any) -> Any:
-    """Position ids as the model takes them: plain, or of the three kinds of Qwen."""
+    """Return position ids as the model expects them: plain, or Qwen's three-part ones."""
     return position if shift is None else (position + shift)[None].expand(3, -1, -1)
 
 
 def padding(model: Any) -> int:
-    """A token for places that nobody sees."""
+    """Return a token for padding, which the mask hides."""
     token = model.generation_config.pad_token_id
     return 0 if token is None else int(token)
 
 
 @dataclass(frozen=True)
-class Questions:
-    """Rows to answer: for each its number, the place of its picture in the prefill, and its
-    tokens.
-    """
+class QuestionRows:
+    """Rows to answer: the number, picture (its index in the prefill) and question tokens of each."""
 
     model: Any
     prefill: Prefill
@@ -137,12 +131,13 @@ class Questions:
     ends: frozenset[int]
 
 
-def decode_rows(asked: Questions, chooser: Chooser, max_tokens: int) -> dict[int, list[int]]:
-    """Answer with the cache of prefixes of one length repeated for every question, and the masks
-    left to the model.
+def decode_rows(
+    asked: QuestionRows, chooser: TokenSampler, max_tokens: int
+) -> dict[int, list[int]]:
+    """Answer with the prefix's cache repeated for every question, and the model's own masks.
 
-    For models whose layers look back a window only: it counts places in the cache, so that the
-    tails must be of one length, too, where a window may be passed.
+    For models with attention windows or recurrent layers. All prefixes have one length; where
+    padding would count (`Prefill.pads`), all questions have one length too.
     """
     model, prefill = asked.model, asked.prefill
     device = model.device
@@ -153,7 +148,7 @@ def decode_rows(asked: Questions, chooser: Chooser, max_tokens: int) -> dict[int
     pictures = [picture for picture, _ in distinct]
     tails = [tail for _, tail in distinct]
     cache = prefill.repeated(pictures)
-    shift = None if prefill.shift is None else prefill.shift[placed(pictures, device)]
+    shift = None if prefill.shift is None else prefill.shift[tensor_on(pictures, device)]
     length, width = prefill.lengths[0], max(map(len, tails))
     ids = torch.full((len(tails), width), padding(model), dtype=torch.long)
     mask = torch.zeros((len(tails), length + width), dtype=torch.long)
@@ -161,7 +156,7 @@ def decode_rows(asked: Questions, chooser: Chooser, max_tokens: int) -> dict[int
     for r, tail in enumerate(tails):
         ids[r, width - len(tail) :] = torch.tensor(tail)
         mask[r, length + width - len(tail) :] = 1
-    ids, mask = sent(ids, device), sent(mask, device)
+    ids, mask = moved_to(ids, device), moved_to(mask, device)
     position = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, length:]
     answers: dict[int, list[int]] = {row: [] for row in asked.rows}
     alive = list(asked.rows)
@@ -177,7 +172,7 @@ def decode_rows(asked: Questions, chooser: Chooser, max_tokens: int) -> dict[int
         )
         scores = out.logits[:, -1].float()
         if step == 0:
-            scores = scores[placed(owner, device)]
+            scores = scores[tensor_on(owner, device)]
         chosen = chooser.choose(scores, alive)
         going = []
         for at, (row, token) in enumerate(zip(alive, chosen.tolist(), strict=True)):
@@ -191,11 +186,11 @@ def decode_rows(asked: Questions, chooser: Chooser, max_tokens: int) -> dict[int
         if step == 0 or len(going) <= 0.75 * len(alive):
             source = [place[at] for at in going]
             if source != list(range(len(mask))):
-                keep = placed(source, device)
+                keep = tensor_on(source, device)
                 cache.reorder_cache(keep)
                 mask, position = mask[keep], position[keep]
                 shift = None if shift is None else shift[keep]
-            chosen = chosen[placed(going, device)]
+            chosen = chosen[tensor_on(going, device)]
             alive = [alive[at] for at in going]
             place = list(range(len(alive)))
         ids = chosen[:, None]
@@ -204,17 +199,15 @@ def decode_rows(asked: Questions, chooser: Chooser, max_tokens: int) -> dict[int
     return answers
 
 
-# ----------------------------------------------------------------------
 # A model's vision tower: it runs once a picture, and what it gave is put in its place for every
 # question.
-# ----------------------------------------------------------------------
 
 _KEPT = 256
 """Pictures of which the output is kept."""
 
 
-class Tower:
-    """The vision tower of a model.
+class VisionCache:
+    """Run a model's vision tower once per picture, and replay its output for every question.
 
     Parameters
     ----------
@@ -228,11 +221,11 @@ class Tower:
         self._known: dict[Any, Any] = {}
 
     def forget(self) -> None:
-        """Let go of what is kept."""
+        """Free the outputs."""
         self._known.clear()
 
-    def of_prompts(self, prompts: Sequence[Prompt]) -> list[Any]:
-        """Its output for the pictures of prompts that do not come apart."""
+    def outputs_of(self, prompts: Sequence[Prompt]) -> list[Any]:
+        """Return the tower's outputs for prompts that cannot be split at their picture."""
         known = {
             p.picture_key: self._known[p.picture_key]
             for p in prompts
@@ -241,11 +234,11 @@ class Tower:
         new = list({p.picture_key: p for p in prompts if p.picture_key not in known}.values())
         try:
             parts = (
-                _parted(self._output(self.reader.inputs(new, again=True)), [1] * len(new))
+                _split_by_picture(self._output(self.reader.inputs(new, again=True)), [1] * len(new))
                 if new
                 else []
             )
-        except Unsplit:  # several rows of a picture went in
+        except CannotSplit:  # several rows of a picture went in
             parts = [self._output(self.reader.inputs([prompt], again=True)) for prompt in new]
         self._known = known | {
             prompt.picture_key: part for prompt, part in zip(new, parts, strict=True)
@@ -253,14 +246,12 @@ class Tower:
         return [self._known[prompt.picture_key] for prompt in prompts]
 
     @contextmanager
-    def kept(self, prompts: Sequence[Seen]) -> Iterator[None]:
-        """Within it the tower gives what it gave of the prompts' pictures; new pictures run through
-        it together.
-        """
+    def reused(self, prompts: Sequence[EncodedPicture]) -> Iterator[None]:
+        """Replay the outputs for these prompts' pictures; new pictures run through the tower first."""
         new = list({p.picture: p for p in prompts if p.picture not in self._known}.values())
         if new:
             sizes = [len(prompt.tensors["pixel_values"]) for prompt in new]
-            parts = _parted(
+            parts = _split_by_picture(
                 self._output(self.reader.joined([(prompt, []) for prompt in new])), sizes
             )
             if len(self._known) > _KEPT:
@@ -268,70 +259,70 @@ class Tower:
                     p.picture: self._known[p.picture] for p in prompts if p.picture in self._known
                 }
             self._known |= {prompt.picture: part for prompt, part in zip(new, parts, strict=True)}
-        with self.replayed([self._known[prompt.picture] for prompt in prompts]):
+        with self.replaying([self._known[prompt.picture] for prompt in prompts]):
             yield
 
     @contextmanager
-    def replayed(self, outputs: Sequence[Any]) -> Iterator[None]:
-        """Within it the tower gives these outputs."""
+    def replaying(self, outputs: Sequence[Any]) -> Iterator[None]:
+        """Make the tower return these outputs within the context."""
         module = self.model.get_submodule(self.name)
-        module.forward = lambda *_args, **_settings: _joined(outputs)
+        module.forward = lambda *_args, **_settings: _concatenated(outputs)
         try:
             yield
         finally:
             del module.forward
 
     def _output(self, inputs: Any) -> Any:
-        """What it makes of these inputs; nothing else runs."""
+        """Run the tower alone on these inputs."""
         if not self.name:
-            raise Unsplit("its vision tower is not where it is looked for")
+            raise CannotSplit("its vision tower is not where it is looked for")
 
         def catch(_module: Any, _inputs: Any, output: Any) -> None:
-            raise _Caught(output)
+            raise _TowerOutput(output)
 
         handle = self.model.get_submodule(self.name).register_forward_hook(catch)
         try:
             self.model.generate(**inputs, max_new_tokens=1)
-        except _Caught as caught:
+        except _TowerOutput as caught:
             return caught.output
         finally:
             handle.remove()
-        raise Unsplit("its vision tower is not asked for a picture")
+        raise CannotSplit("its vision tower is not asked for a picture")
 
 
-class _Caught(Exception):  # noqa: N818 (no error: it carries a vision tower's output out of a forward pass)
+class _TowerOutput(Exception):  # noqa: N818 (it carries a result out of a forward pass)
     def __init__(self, output: Any) -> None:
         self.output = output
         super().__init__()
 
 
-def _joined(outputs: Sequence[Any]) -> Any:
-    """Several outputs of one module as one: tensors one behind the other, whatever holds them."""
+def _concatenated(outputs: Sequence[Any]) -> Any:
+    """Concatenate several outputs of one module, whatever structure holds the tensors."""
     first = outputs[0]
     if first is None:
         return None
     if isinstance(first, torch.Tensor):
         return torch.cat(list(outputs))
     if hasattr(first, "keys"):
-        return type(first)(**{key: _joined([output[key] for output in outputs]) for key in first})
-    return type(first)(_joined(part) for part in zip(*outputs, strict=True))
+        return type(first)(
+            **{key: _concatenated([output[key] for output in outputs]) for key in first}
+        )
+    return type(first)(_concatenated(part) for part in zip(*outputs, strict=True))
 
 
-def _parted(output: Any, sizes: Sequence[int]) -> list[Any]:
-    """One module's output as that of each picture; `sizes` are the pictures' rows in what went
-    in.
-    """
+def _split_by_picture(output: Any, sizes: Sequence[int]) -> list[Any]:
+    """Split one module's output by picture; `sizes` are the pictures' rows in the input."""
     if output is None:
         return [None] * len(sizes)
     if isinstance(output, torch.Tensor):
         if len(output) != sum(sizes):
-            raise Unsplit("its vision tower's output does not come apart by pictures")
+            raise CannotSplit("its vision tower's output does not come apart by pictures")
         return list(output.split(list(sizes)))
     if hasattr(output, "keys"):
-        columns = {key: _parted(output[key], sizes) for key in output}
+        columns = {key: _split_by_picture(output[key], sizes) for key in output}
         return [
             type(output)(**{key: column[place] for key, column in columns.items()})
             for place in range(len(sizes))
         ]
-    rows = zip(*(_parted(part, sizes) for part in output), strict=True)
+    rows = zip(*(_split_by_picture(part, sizes) for part in output), strict=True)
     return [type(output)(row) for row in rows]

@@ -33,7 +33,6 @@ from hqm.errors import RespondentError
 from hqm.respondents.base import Request, RespondentName, Sampling, waiting
 from hqm.respondents.openai_server import LOGPROBS_MODE, OPERATION, OpenAIRespondent
 from hqm.respondents.server_process import KEEP_LOG, PATIENCE
-from hqm.signature import digest_all, digest_file
 from hqm.types import Response
 
 VARIABLE = "HQM_VLLM"
@@ -122,17 +121,9 @@ class VllmRespondent:
 
     @cached_property
     def _weights(self) -> str | None:
-        """The content hash of a local model's files; a hub id is told by its revision."""
-        folder = Path(self._model)
-        if not folder.is_dir():
-            return None
-        files = sorted(
-            p
-            for p in folder.iterdir()
-            if p.suffix in {".safetensors", ".bin", ".json", ".jinja", ".model"}
-        )
-        with waiting(f"reading the weights of {self.name}"):
-            return digest_all(part for file in files for part in (file.name, digest_file(file)))
+        from hqm.respondents.hf_loading import weights_digest
+
+        return weights_digest(self._model, self.name)
 
     @cached_property
     def _executable(self) -> Path | None:

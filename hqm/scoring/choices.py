@@ -134,6 +134,9 @@ def _in_passage(
     if chosen:
         rest = text[end:]
         if len(chosen) == 1:
+            own = forms[letters.index(chosen[0])]
+            if own.begins(rest.lstrip(" .,:;)]*\"'—–-")):
+                return chosen, False
             if denied(text, 0, end):
                 return (), False
             if _contradicts(chosen[0], rest, letters, forms):

@@ -190,7 +190,9 @@ _CONCLUSION = re.compile(
     r"|[∴]\s*",
     re.IGNORECASE,
 )
-_END = re.compile(r"(?<=[.!?])(?:[\"')\]]*)\s+(?=[^a-z\s])|(?<=[。！？])|\n+")
+_END = re.compile(
+    r"(?<!\s[A-Z]\.)(?<!^[A-Z]\.)(?<=[.!?])(?:[\"')\]]*)\s+(?=[^a-z\s])|(?<=[。！？])|\n+"
+)
 _UNABLE = re.compile(
     r"\b(?:can(?:no|')t|cannot|could(?: no|n')t|unable to|not (?:able|possible) to|impossible to)\s+"
     r"(?:be\s+)?(?:\w+ly\s+)?(?:\w+\s+or\s+)?(?:determin|tell|answer|see|say|identif|provid|calculat"

@@ -379,10 +379,12 @@ def train_one(
 
     first, second = stages(recipe)
     with TemporaryDirectory() as nowhere:
-        kept = (first_stage or Path(nowhere)) / recipe.name
-        if not (kept / "model.safetensors").exists():
-            trained(first, make_model(recipe, make_processor(texts))).half().save_pretrained(kept)
-        model = LlavaForConditionalGeneration.from_pretrained(kept, dtype=torch.float32)
+        checkpoint = (first_stage or Path(nowhere)) / recipe.name
+        if not (checkpoint / "model.safetensors").exists():
+            trained(first, make_model(recipe, make_processor(texts))).half().save_pretrained(
+                checkpoint
+            )
+        model = LlavaForConditionalGeneration.from_pretrained(checkpoint, dtype=torch.float32)
     batch = sample_batch(recipe, make_processor(texts, second.resample), scenes[:32])
     model = trained(second, narrowed(widened(model, recipe.seed), batch))
     folder = out / recipe.name
@@ -467,22 +469,24 @@ def main() -> None:
         type=Path,
         help="a folder of trained respondents: train these on, with their own tokenizer",
     )
-    given = parser.parse_args()
-    unknown = set(given.only or ()) - {recipe.name for recipe in RECIPES}
+    options = parser.parse_args()
+    unknown = set(options.only or ()) - {recipe.name for recipe in RECIPES}
     if unknown:
         parser.error(
             f"no recipe {', '.join(sorted(unknown))}; there are"
             f" {', '.join(r.name for r in RECIPES)}"
         )
-    chosen = [recipe for recipe in RECIPES if not given.only or recipe.name in given.only]
-    with ProcessPoolExecutor(given.processes, mp_context=get_context("spawn")) as pool:
-        if given.onward is not None:
+    chosen = [recipe for recipe in RECIPES if not options.only or recipe.name in options.only]
+    with ProcessPoolExecutor(options.processes, mp_context=get_context("spawn")) as pool:
+        if options.onward is not None:
             made = [
-                pool.submit(train_on, recipe, given.onward, given.out, given.steps, given.scenes)
+                pool.submit(
+                    train_on, recipe, options.onward, options.out, options.steps, options.scenes
+                )
                 for recipe in chosen
             ]
         else:
-            settings = (given.out, given.steps, given.scenes, given.first_stage)
+            settings = (options.out, options.steps, options.scenes, options.first_stage)
             made = [pool.submit(train_one, recipe, *settings) for recipe in chosen]
         for future in made:
             future.result()

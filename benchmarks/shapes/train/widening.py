@@ -78,8 +78,8 @@ def narrowed(model: Any, batch: dict[str, Any], given_up: int = GIVEN_UP) -> Any
     does: list[Any] = []
     hooks = [
         layer.mlp.down_proj.register_forward_pre_hook(
-            lambda module, given: does.append(
-                given[0][words].abs().mean(0) * module.weight.norm(dim=0)
+            lambda module, inputs: does.append(
+                inputs[0][words].abs().mean(0) * module.weight.norm(dim=0)
             )
         )
         for layer in layers

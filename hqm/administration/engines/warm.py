@@ -20,8 +20,6 @@ from contextlib import suppress  # noqa: E402
 from types import FrameType  # noqa: E402
 from typing import Any  # noqa: E402
 
-from hqm.administration.engines.lazy_imports import execute_later  # noqa: E402
-
 _DRIVER = os.getppid()
 _MODULES = (
     "hqm.administration.engines.local",
@@ -42,7 +40,6 @@ def _end_with_driver(_number: int, _frame: FrameType | None) -> None:
         os._exit(1)
 
 
-execute_later()
 gc.disable()  # what is imported stays: to search it for circles of values is a quarter of the time
 _BEFORE = signal.signal(signal.SIGALRM, _end_with_driver)
 signal.setitimer(signal.ITIMER_REAL, 0.2, 0.2)

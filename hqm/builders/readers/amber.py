@@ -74,14 +74,14 @@ def read_amber(path: Path) -> Source:
             facts[image].present += true
             facts[image].made_up |= set(made_up)
             continue
-        said = str(answer.get("truth")).lower()
-        if said not in ("yes", "no"):
+        answered = str(answer.get("truth")).lower()
+        if answered not in ("yes", "no"):
             raise DataError(
                 f"the truth of the annotation {key} is {answer.get('truth')!r:.40}",
                 place=str(files[0]),
                 remedy="Write yes or no.",
             )
-        _note(facts[image], query, said == "yes", str(answer.get("type")))
+        _note(facts[image], query, answered == "yes", str(answer.get("type")))
     return Source(
         name=str(path),
         reader="amber",
@@ -93,24 +93,24 @@ def read_amber(path: Path) -> Source:
 
 
 def _note(held: _Facts, query: str, holds: bool, kind: str) -> None:
-    if (said := _CONTACT.match(query)) is not None:
-        held.contact[said["a"], said["b"]] = holds
-    elif (said := _THERE.match(query)) is not None:
+    if (answered := _CONTACT.match(query)) is not None:
+        held.contact[answered["a"], answered["b"]] = holds
+    elif (answered := _THERE.match(query)) is not None:
         if not holds:
-            held.made_up.add(said["name"])
-    elif (said := _NUMBER.match(query)) is not None and said["number"] in NUMBERS:
+            held.made_up.add(answered["name"])
+    elif (answered := _NUMBER.match(query)) is not None and answered["number"] in NUMBERS:
         if holds:
-            held.numbers[singular(said["name"])] = NUMBERS.index(said["number"])
-    elif (said := _ACTION.match(query)) is not None:
+            held.numbers[singular(answered["name"])] = NUMBERS.index(answered["number"])
+    elif (answered := _ACTION.match(query)) is not None:
         if holds:
-            held.actions[said["name"]].append(said["value"])
+            held.actions[answered["name"]].append(answered["value"])
         else:
-            held.denied.add((said["name"], said["value"]))
-    elif (said := _STATE.match(query)) is not None and "state" in kind:
+            held.denied.add((answered["name"], answered["value"]))
+    elif (answered := _STATE.match(query)) is not None and "state" in kind:
         # the object is the longest name that is known to be there
-        known = [name for name in held.present if said["both"].startswith(f"{name} ")]
-        name = max(known, key=len, default=said["both"].partition(" ")[0])
-        value = said["both"].removeprefix(name).strip()
+        known = [name for name in held.present if answered["both"].startswith(f"{name} ")]
+        name = max(known, key=len, default=answered["both"].partition(" ")[0])
+        value = answered["both"].removeprefix(name).strip()
         if value and holds:
             held.states[name].append(value)
         elif value:

@@ -61,18 +61,18 @@ def read_valor(path: Path) -> Source:
                 ]
             continue
         for key, row in table(read_json(file), "the file", file).items():
-            for number, said in table(row, f"the picture {key}", file).items():
+            for number, annotation in table(row, f"the picture {key}", file).items():
                 if file.name.startswith("relation"):
                     captions[key] += (
-                        [phrase for phrase in said if isinstance(phrase, str)]
-                        if isinstance(said, list)
+                        [phrase for phrase in annotation if isinstance(phrase, str)]
+                        if isinstance(annotation, list)
                         else []
                     )
-                elif isinstance(said, dict):
-                    objects[key] += list(_person(f"person-{number}", said, key, file))
+                elif isinstance(annotation, dict):
+                    objects[key] += list(_person(f"person-{number}", annotation, key, file))
                 else:
                     objects[key] += list(
-                        _pairs(f"thing-{number}", text({"said": said}, "said", key, file))
+                        _pairs(f"thing-{number}", text({"said": annotation}, "said", key, file))
                     )
     graphs = [
         SceneGraph(
@@ -92,7 +92,7 @@ def read_valor(path: Path) -> Source:
     )
 
 
-def _pairs(name: str, said: str) -> list[Object]:
+def _pairs(name: str, annotation: str) -> list[Object]:
     return [
         Object(
             id=f"{name}-{i}",
@@ -103,14 +103,18 @@ def _pairs(name: str, said: str) -> list[Object]:
                 ),
             ),
         )
-        for i, (value, thing) in enumerate(_PAIR.findall(said))
+        for i, (value, thing) in enumerate(_PAIR.findall(annotation))
         if value.strip() and thing.strip()
     ]
 
 
-def _person(name: str, said: dict[str, Any], key: str, file: Path) -> list[Object]:
-    who = text(said, "person" if "person" in said else "perosn", f"the picture {key}", file).lower()
-    actions = [part.strip() for part in str(said.get("action") or "").split(",") if part.strip()]
+def _person(name: str, annotation: dict[str, Any], key: str, file: Path) -> list[Object]:
+    who = text(
+        annotation, "person" if "person" in annotation else "perosn", f"the picture {key}", file
+    ).lower()
+    actions = [
+        part.strip() for part in str(annotation.get("action") or "").split(",") if part.strip()
+    ]
     return [
         Object(
             id=name,
@@ -119,7 +123,7 @@ def _person(name: str, said: dict[str, Any], key: str, file: Path) -> list[Objec
                 Attribute(value=value, kind="action") for value in dict.fromkeys(actions)
             ),
         ),
-        *_pairs(name, str(said.get("object") or "")),
+        *_pairs(name, str(annotation.get("object") or "")),
     ]
 
 

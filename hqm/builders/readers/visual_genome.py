@@ -86,12 +86,12 @@ def read_visual_genome(path: Path) -> Source:
         for record in rows(row.get("regions"), f"regions of the picture {key}", file):
             phrase = text(record, "phrase", "a region", file)
             captions[key].append(phrase)
-            if (said := _SAYS.match(phrase)) is not None:
+            if (sign := _SAYS.match(phrase)) is not None:
                 texts[key].append(
                     Text(
                         id=text(record, "region_id", "a region", file),
-                        string=said["string"].strip(),
-                        carrier=said["carrier"].strip().lower(),
+                        string=sign["string"].strip(),
+                        carrier=sign["carrier"].strip().lower(),
                         region=_box(record, "width", "height", file),
                     )
                 )

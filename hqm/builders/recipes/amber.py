@@ -77,7 +77,7 @@ Values = Mapping[tuple[str, str], Mapping[str, int]]
 
 
 def values_of(graphs: tuple[SceneGraph, ...]) -> Values:
-    """What objects of each class are like, by which a wrong value is chosen."""
+    """Count the attribute values of each class, from which wrong values are chosen."""
     held: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for graph in graphs:
         for name, kind, value in {
@@ -88,9 +88,7 @@ def values_of(graphs: tuple[SceneGraph, ...]) -> Values:
 
 
 def alone(graph: SceneGraph) -> list[Object]:
-    """The objects that their class alone names: there is only one of it; AMBER's plurals count as
-    one.
-    """
+    """Return the objects that are the only one of their class; AMBER's plurals count as one."""
     return [
         thing
         for thing in graph.objects
@@ -140,7 +138,9 @@ def _attribute(
     frequency: float,
     competing: tuple[str, ...],
 ) -> Question:
-    texts = _STATE if part == "state" else _ACTION if value.split()[0].endswith("ing") else _VERB
+    texts = _STATE
+    if part != "state":
+        texts = _ACTION if value.split()[0].endswith("ing") else _VERB
     if answer == "yes":
         rule = f"the only {thing.name} has the {kind} {value}"
     elif (thing.name, value) in graph.denied:

@@ -82,9 +82,7 @@ def _candidates(captions: Captions, part: str) -> Iterator[Question]:
 
 
 def _captions(order: Order) -> tuple[Captions, tuple[str, ...]]:
-    """The captions with their changes, by rules or by the models that were named; and what the
-    models left out.
-    """
+    """Return captions with their changes, by rules or models, and notes on what was left out."""
     captions: Captions = [
         (caption, changes_of(caption)) for caption in captions_of(order.source.graphs)
     ]

@@ -163,8 +163,7 @@ def _counts(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
 
 
 def direction(a: Box, b: Box) -> str:
-    """Where one box lies from another, if only one of the four words fits: apart on one axis, level
-    on the other.
+    """Return the direction from one box to another, if only one of the four words fits.
 
     >>> direction(Box(x=0, y=0, width=9, height=9), Box(x=20, y=1, width=9, height=9))
     'to the left of'
@@ -182,16 +181,16 @@ def direction(a: Box, b: Box) -> str:
 def _relations(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
     for graph in graphs:
         named = [(thing, phrase) for thing in graph.objects if (phrase := phrase_for(graph, thing))]
-        said: dict[tuple[str, str], str] = {}
+        predicates: dict[tuple[str, str], str] = {}
         for relation in graph.relations:
             if relation.holds and relation.predicate in _SHORT:
-                said[relation.subject, relation.object] = relation.predicate
+                predicates[relation.subject, relation.object] = relation.predicate
         for a, first in named:
             for b, second in named:
                 if a is b or a.box is None or b.box is None:
                     continue
                 lies = direction(a.box, b.box)
-                if not lies or said.get((a.id, b.id), lies) != lies:
+                if not lies or predicates.get((a.id, b.id), lies) != lies:
                     continue
                 yield _question(
                     graph,

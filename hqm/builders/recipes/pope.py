@@ -48,15 +48,15 @@ def absent_names(graph: SceneGraph) -> list[str]:
     """The classes that are not there, less those that something there, or a caption, may be called
     as well.
     """
-    said = " ".join(graph.captions).lower()
+    caption_text = " ".join(graph.captions).lower()
     doubtful = {other for name in graph.present for other in near_names(name)}
     return [
         name
         for name in sorted(graph.absent - doubtful)
         if not any(
-            re.search(rf"\b{re.escape(word)}(?:s|es)?\b", said)
+            re.search(rf"\b{re.escape(word)}(?:s|es)?\b", caption_text)
             for word in (name, *near_names(name))
-            if said
+            if caption_text
         )
     ]
 

@@ -79,7 +79,7 @@ def habits(seen: CoOccurrence, objects: Sequence[str], *, share: float = 0.0) ->
         others = [name for name in often if name != feature and not feature.endswith(f" {name}")]
         if not others:
             continue
-        shares = np.array([seen.given(feature, name) for name in others])
+        shares = np.array([seen.share_given(feature, name) for name in others])
         strongest = others[int(shares.argmax())]
         for statistic, value in skew(shares).items():
             by_statistic[statistic].append((value, strongest))
@@ -96,12 +96,20 @@ def habits(seen: CoOccurrence, objects: Sequence[str], *, share: float = 0.0) ->
                 chosen.setdefault(name, (statistic, value))
     made = []
     for name, (statistic, value) in chosen.items():
-        given = {
-            f: seen.given(f, name) for f in seen.pairs.get(name, {}) if not f.endswith(f" {name}")
+        shares_by_feature = {
+            f: seen.share_given(f, name)
+            for f in seen.pairs.get(name, {})
+            if not f.endswith(f" {name}")
         }
-        features = sorted(given, key=lambda f: (given[f], f))
-        likely = tuple(f for f in features if given[f] == max(given.values()))
-        few = [f for f in features if given[f] == given[features[0]]] if features else []
+        features = sorted(shares_by_feature, key=lambda f: (shares_by_feature[f], f))
+        likely = tuple(
+            f for f in features if shares_by_feature[f] == max(shares_by_feature.values())
+        )
+        few = (
+            [f for f in features if shares_by_feature[f] == shares_by_feature[features[0]]]
+            if features
+            else []
+        )
         unlikely = tuple(
             f for f in features[: max(len(few), int(share * len(features)))] if f not in likely
         )
@@ -145,12 +153,12 @@ def matched_arm(
         graph = graphs[int(i)]
         if graph.image.id not in inside and graph.objects:
             by_number[len(graph.objects)].append(graph)
-    kept, control = [], []
+    related, control = [], []
     for graph in selected:
         if by_number[len(graph.objects)]:
-            kept.append(graph)
+            related.append(graph)
             control.append(by_number[len(graph.objects)].pop())
-    return kept, control
+    return related, control
 
 
 def draft(order: Order) -> Draft:

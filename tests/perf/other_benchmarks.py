@@ -1,0 +1,249 @@
+"""The numbers of `docs/other_benchmarks.md`: MMMU-Pro, MathVista, captions of other papers, MM-Vet.
+
+HQM_DATA=data python tests/perf/other_benchmarks.py [mmmu_pro] [mathvista] [captions] [mm_vet]
+
+Intervals are percentiles of 4,000 resamples of questions (MMMU-Pro, MathVista) or pictures.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import kendalltau, norm
+
+import hqm
+
+Array = npt.NDArray[np.float64]
+DATA = Path(os.environ["HQM_DATA"])
+DRAWS = 4000
+LEVEL = [2.5, 97.5]
+
+
+def weights(count: int) -> Array:
+    """(DRAWS, count): how often each unit is drawn."""
+    rng = np.random.default_rng(20261123)
+    return rng.multinomial(count, np.full(count, 1 / count), size=DRAWS).astype(np.float64)
+
+
+def ends(values: Array) -> str:
+    low, high = np.percentile(values, LEVEL)
+    return f"[{low:.3f}, {high:.3f}]"
+
+
+def holm(tests: Mapping[Any, float]) -> set[Any]:
+    """What remains significant at .05 among all tests, by Holm's procedure."""
+    kept = set()
+    for i, (name, p) in enumerate(sorted(tests.items(), key=lambda each: each[1])):
+        if p > 0.05 / (len(tests) - i):
+            break
+        kept.add(name)
+    return kept
+
+
+def p_value(difference: float, draws: Array) -> float:
+    """Two-sided, from the bootstrap's standard error."""
+    spread = float(draws.std(ddof=1))
+    return 2 * float(norm.sf(abs(difference) / spread)) if spread else 1.0
+
+
+def right(benchmark: hqm.Benchmark, folder: Path) -> dict[tuple[str, str], Array]:
+    """(respondent, form) -> 1 where right, 0 where wrong, nan where unread."""
+    forms = (benchmark.original, benchmark.parallel_form, *benchmark.further_forms)
+    by_name = {form.name: form for form in forms}
+    made = {}
+    for recording in benchmark.recordings(folder) or ():
+        items = by_name[recording.form].items
+        values = [benchmark.verdict(i, recording.answers[i.id]).value for i in items]
+        made[recording.respondent, recording.form] = np.array(
+            [np.nan if value is None else value for value in values]
+        )
+    return made
+
+
+def mmmu_pro() -> None:
+    drawn = weights(1730)
+    names = ("original", "parallel", "four")
+    orders: dict[tuple[str, str], Array] = {}
+    for scoring in ("official", "paper"):
+        benchmark = hqm.load("mmmu_pro", data=str(DATA), scoring=scoring)  # type: ignore[arg-type]
+        answers = right(benchmark, DATA / "mmmu_pro" / "answers")
+        models = sorted({model for model, _ in answers})
+        print(
+            f"\nMMMU-Pro, {benchmark.scorer}: share of right answers, unread and empty ones wrong"
+        )
+        table = {}
+        for name in (*names, "cot", "four_cot", "parallel_cot"):
+            for model in models:
+                if (model, name) not in answers:
+                    continue
+                values = answers[model, name]
+                table[model, name] = np.nan_to_num(values)
+                mean = table[model, name].mean()
+                interval = ends(drawn @ table[model, name] / 1730)
+                print(f"  {name:13}{model:34}{mean:.3f} {interval} unread {np.isnan(values).sum()}")
+        for name in names:
+            orders[scoring, name] = np.stack([table[model, name] for model in models])
+        for a, b in itertools.combinations(names, 2):
+            first, other = orders[scoring, a], orders[scoring, b]
+            tau = kendalltau(first.mean(1), other.mean(1)).statistic
+            taus = [
+                kendalltau(x, y).statistic
+                for x, y in zip(drawn[:500] @ first.T, drawn[:500] @ other.T, strict=True)
+            ]
+            shift = other.mean(1) - first.mean(1)
+            shifts = drawn @ (other - first).mean(0) / 1730
+            print(
+                f"  {a} and {b}: tau-b {tau:.3f} {ends(np.array(taus))}, mean shift"
+                f" {shift.mean():+.3f} {ends(shifts)}, of models {np.round(shift, 3).tolist()}"
+            )
+        for model in models:
+            for name in names:
+                reasoned = {"original": "cot", "four": "four_cot", "parallel": "parallel_cot"}[name]
+                if (model, reasoned) in table:
+                    gain = table[model, reasoned] - table[model, name]
+                    print(
+                        f"  reasoning, {name}, {model}: {gain.mean():+.3f} {ends(drawn @ gain / 1730)}"
+                    )
+    for name in names:
+        official, paper = (orders[scoring, name].mean(1) for scoring in ("official", "paper"))
+        print(
+            f"  {name}: ranks by the release {np.argsort(np.argsort(-official)) + 1}, by strict"
+            f" {np.argsort(np.argsort(-paper)) + 1}, tau-b {kendalltau(official, paper).statistic:.3f}"
+        )
+
+
+def mathvista() -> None:
+    drawn = weights(1000)
+    benchmark = hqm.load("mathvista", data=str(DATA), withheld="official")
+    answers = {
+        name: np.nan_to_num(values)
+        for (name, _), values in right(benchmark, DATA / "mathvista" / "answers").items()
+    }
+    for guess in ("frequent_guess", "random_guess"):
+        tests, lines = {}, []
+        for name, values in sorted(answers.items(), key=lambda each: -each[1].mean()):
+            if name.endswith("_guess"):
+                continue
+            difference = values - answers[guess]
+            draws = drawn @ difference / 1000
+            tests[name] = p_value(difference.mean(), draws)
+            lines.append((name, f"{values.mean():.3f} {difference.mean():+.3f} {ends(draws)}"))
+        better = {name for name in holm(tests) if answers[name].mean() > answers[guess].mean()}
+        print(
+            f"\nMathVista against {guess} ({answers[guess].mean():.3f}): {len(better)} of {len(tests)}"
+            " systems are better (Holm)"
+        )
+        for name, line in lines:
+            print(f"  {name:36}{line}{' *' if name in better else ''}")
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in gzip.open(path, "rt", encoding="utf-8")]
+
+
+def tallies(
+    benchmark: Any, rows: Sequence[Mapping[str, Any]], objects: Mapping[str, Any]
+) -> dict[str, Array]:
+    """Picture -> made-up mentions, mentions, whether any is made up, words."""
+    made = {}
+    for row in rows:
+        key = str(row["image_id"]).rpartition("_")[2].removesuffix(".jpg").lstrip("0")
+        text = str(row.get("caption", row.get("text")))
+        mentioned = benchmark.mentioned(text)
+        wrong = [name for name in mentioned if name not in set(objects[key])]
+        made[key] = np.array([len(wrong), len(mentioned), bool(wrong), len(text.split())], float)
+    return made
+
+
+def pairs(title: str, systems: Mapping[str, Mapping[str, Array]]) -> None:
+    """CHAIRi and CHAIRs of systems over the pictures that they share, and which pairs differ."""
+    keys = sorted(set.intersection(*(set(each) for each in systems.values())))
+    sums = {name: np.stack([each[key] for key in keys]) for name, each in systems.items()}
+    drawn = weights(len(keys))
+    print(f"\n{title}: {len(systems)} systems, {len(keys)} pictures")
+    scores = {}
+    for metric, (top, bottom) in {"chair_i": (0, 1), "chair_s": (2, None)}.items():
+        value = {
+            n: s[:, top].sum() / (s[:, bottom].sum() if bottom else len(keys))
+            for n, s in sums.items()
+        }
+        draws = {
+            n: (drawn @ s[:, top]) / ((drawn @ s[:, bottom]) if bottom else len(keys))
+            for n, s in sums.items()
+        }
+        tests = {
+            (a, b): p_value(value[a] - value[b], draws[a] - draws[b])
+            for a, b in itertools.combinations(sums, 2)
+        }
+        apart = holm(tests)
+        shown = [abs(value[a] - value[b]) for a, b in apart]
+        hidden = [abs(value[a] - value[b]) for a, b in tests if (a, b) not in apart]
+        scores[metric] = value, draws, apart
+        print(
+            f"  {metric}: {len(apart)} of {len(tests)} pairs separated (Holm); smallest separated gap"
+            f" {min(shown, default=float('nan')):.3f}, largest gap not shown {max(hidden, default=0):.3f}"
+        )
+    ordered = sorted(sums, key=lambda n: scores["chair_i"][0][n])
+    for name in ordered:
+        words = sums[name][:, 3].mean()
+        print(
+            f"    {name:20} CHAIRi {scores['chair_i'][0][name]:.3f} {ends(scores['chair_i'][1][name])}"
+            f"  CHAIRs {scores['chair_s'][0][name]:.3f} {ends(scores['chair_s'][1][name])}  {words:.0f} words"
+        )
+    for a, b in itertools.pairwise(ordered):
+        for metric in ("chair_i", "chair_s"):
+            if tuple(sorted((a, b), key=list(sums).index)) in scores[metric][2]:
+                print(f"    neighbours by CHAIRi told apart by {metric}: {a}, {b}")
+
+
+def captions() -> None:
+    benchmark = hqm.load("coco_chair", data=str(DATA))
+    packed = (DATA / "coco_objects" / "objects_all.json.gz").read_bytes()
+    objects = json.loads(gzip.decompress(packed))
+    folder = DATA / "less_is_more"
+    pairs("Less is more, Table 1", {
+        path.name.partition(".jsonl")[0]: tallies(benchmark, lines_of(path), objects)
+        for path in sorted(folder.glob("*.gz"))})  # fmt: skip
+    for sample in ("sample1", "sample2", "sample4"):
+        pairs(f"HALC, {sample}", {
+            path.name.removesuffix(f"_{sample}.jsonl.gz"): tallies(benchmark, lines_of(path), objects)
+            for path in sorted((DATA / "halc").glob(f"*_{sample}.jsonl.gz"))})  # fmt: skip
+    pairs("MARINE", {
+        path.name.partition(".jsonl")[0]: tallies(benchmark, lines_of(path), objects)
+        for path in sorted((DATA / "marine").glob("*.gz"))})  # fmt: skip
+
+
+def mm_vet() -> None:
+    """Three gradings of the same answers: how far they agree, and what they leave of a difference."""
+    print("\nMM-Vet, three gradings by GPT-4 of 218 answers of each of two models")
+    drawn = weights(218)
+    scores = {}
+    for model in ("llava-v1.5-13b", "llava-v1.5-7b"):
+        graded = json.loads((DATA / "mm_vet" / f"{model}_gpt-4-grade-3runs.json").read_text())
+        scores[model] = table = np.array([each["score"][:3] for each in graded.values()], float)
+        between = 3 * table.mean(1).var(ddof=1)
+        within = table.var(axis=1, ddof=1).mean()
+        means = " ".join(f"{mean:.3f}" for mean in table.mean(0))
+        print(
+            f"  {model}: means of the gradings {means}, mean {table.mean():.3f}"
+            f" {ends(drawn @ table.mean(1) / 218)}; answers graded alike three times"
+            f" {(np.ptp(table, axis=1) == 0).mean():.3f}; ICC(1,1) {(between - within) / (between + 2 * within):.3f}"
+        )
+    a, b = scores.values()
+    difference = a.mean(1) - b.mean(1)
+    print(f"  13B minus 7B: {difference.mean():+.3f} {ends(drawn @ difference / 218)}")
+
+
+if __name__ == "__main__":
+    parts = {each.__name__: each for each in (mmmu_pro, mathvista, captions, mm_vet)}
+    for name in sys.argv[1:] or parts:
+        parts[name]()
