@@ -617,8 +617,8 @@ def forecast_table(comparison: Comparison) -> PaperTable:
                 "Each measure in one run of one wording, with as many pictures as its share of one"
                 " cost buys; new pictures are assumed to be like the audited ones. G: how far"
                 " differences between these respondents come back on other pictures and runs."
-                " Intervals: 95%, over pictures. Trusted: the forecasts differ by more than their"
-                " standard error; shown: by more than 1.96 of it."
+                " Intervals: 95%, over pictures. Shown: the forecasts differ by more than chance,"
+                " all pairs and both populations tested together (Holm)."
             ),
         ),
     )
@@ -633,8 +633,8 @@ def _verdict(pair: ForecastPair, label: str, contest: Contest) -> str:
     if contest.reason:
         return "–"
     if pair.trusted(contest) == label:
-        return "shown" if contest.beyond_chance else "trusted"
-    return "" if pair.trusted(contest) else "too close"
+        return "shown"
+    return "" if pair.trusted(contest) else "not shown"
 
 
 def forecasts_said(comparison: Comparison) -> tuple[str, ...]:
@@ -654,14 +654,11 @@ def forecasts_said(comparison: Comparison) -> tuple[str, ...]:
                 f"forecast G {number(pair.g[0].value)} and {number(pair.g[1].value)} at {cost} each"
             )
             if not better:
-                said = f"{pair.first} and {pair.second} are too close to choose between ({values})"
+                said = (
+                    f"it is not shown which of {pair.first} and {pair.second} to trust ({values})"
+                )
             else:
                 other = pair.second if better == pair.first else pair.first
-                sure = (
-                    "; the difference is more than chance"
-                    if contest.beyond_chance
-                    else "; the difference may be chance"
-                )
-                said = f"trust {better} rather than {other} ({values}{sure})"
+                said = f"trust {better} rather than {other} ({values})"
             sentences.append(f"{whom}, {said}.")
     return tuple(sentences)

@@ -430,7 +430,7 @@ def test_help_shows_groups_in_order_within_a_hundred_columns(
     first = {group: names[0] for group, names in shown["audit"].items()}
     assert first == {
         "Most used": "benchmarks...",
-        "What": "--part",
+        "What": "--columns",
         "Who": "--partial",
         "How": "--offline",
         "Judges": "--judgements",

@@ -345,8 +345,36 @@ def test_the_number_in_a_remedy_brings_the_end_to_the_threshold() -> None:
     assert "or average 3 seeds" in test.remedy
     over = Interval(0.55, 0.95, "model_population", "Fisher z")
     form = estimate(
-        "parallel_forms.icc_a1", value=0.85, intervals=(over,), n_items=500, n_respondents=12
+        "criterion.pearson", value=0.85, intervals=(over,), n_items=500, n_respondents=12
     )
+    wanted = policy(
+        require=[
+            {"indicator": "criterion.pearson", "interval": "model_population", "at_least": 0.75}
+        ]
+    )
+    (test,) = [
+        t
+        for t in hold_against(audit_of(form), wanted).tests
+        if t.what.startswith("criterion.pearson")
+    ]
+    half = (math.atanh(0.85) - math.atanh(0.55)) * math.sqrt(12 / (test.needed or 0))
+    assert math.tanh(math.atanh(0.85) - half) == pytest.approx(0.75, abs=0.005)
+    assert "respondents from 12 to about" in test.remedy
+    # no number of respondents helps where the number itself misses it
+    missed = replace(form, value=0.7)
+    (test,) = [
+        t
+        for t in hold_against(audit_of(missed), wanted).tests
+        if t.what.startswith("criterion.pearson")
+    ]
+    assert test.needed is None
+    assert "More respondents will not do" in test.remedy
+    assert "drop the claim" in test.remedy
+
+
+def test_no_number_of_respondents_is_asked_for_where_wordings_are_in_doubt() -> None:
+    over = Interval(0.55, math.inf, "model_population", "respondents left out")
+    form = estimate("parallel_forms.icc_a1", value=0.85, intervals=(over,), n_respondents=12)
     wanted = policy(
         require=[
             {"indicator": "parallel_forms.icc_a1", "interval": "model_population", "at_least": 0.75}
@@ -355,17 +383,8 @@ def test_the_number_in_a_remedy_brings_the_end_to_the_threshold() -> None:
     (test,) = [
         t for t in hold_against(audit_of(form), wanted).tests if t.what.startswith("parallel")
     ]
-    half = (math.atanh(0.85) - math.atanh(0.55)) * math.sqrt(12 / (test.needed or 0))
-    assert math.tanh(math.atanh(0.85) - half) == pytest.approx(0.75, abs=0.005)
-    assert "respondents from 12 to about" in test.remedy
-    # no number of respondents helps where the number itself misses it
-    missed = replace(form, value=0.7)
-    (test,) = [
-        t for t in hold_against(audit_of(missed), wanted).tests if t.what.startswith("parallel")
-    ]
-    assert test.needed is None
-    assert "More respondents will not do" in test.remedy
-    assert "drop the claim" in test.remedy
+    assert (test.outcome, test.needed) == ("FAIL", None)
+    assert "phi_of_forms" in test.remedy
 
 
 def leaking(*rows: dict[str, Any]) -> Audit:

@@ -38,9 +38,9 @@ RUN = [
     "original",
     "--runs",
     "1",
-    "--batch",
+    "--set",
 ]
-"""The size of the batch follows: small ones leave time for a signal."""
+"""The size of the batch follows, as `batch=4`: small ones leave time for a signal."""
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +97,7 @@ def whole_and_each_once(store: Path, n: int) -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_finishes_the_batch_and_says_how_to_go_on(tmp_path: Path, workers: int) -> None:
     store = tmp_path / "store.sqlite"
-    command = [*RUN, "4", "--set", f"workers={workers}"]
+    command = [*RUN, "batch=4", "--set", f"workers={workers}"]
     process = start(command, store)
     until(lambda: count(store) >= 40, process)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does it: to the workers too
@@ -115,7 +115,7 @@ def test_ctrl_c_finishes_the_batch_and_says_how_to_go_on(tmp_path: Path, workers
     assert f"asked {kept}, stored before 0, errors 0" in out
     if workers == 1:
         again = subprocess.run(
-            [*RUN, "64", "--store", str(store)], capture_output=True, text=True, check=True
+            [*RUN, "batch=64", "--store", str(store)], capture_output=True, text=True, check=True
         )
         assert f"asked {1008 - kept}, stored before {kept}, errors 0" in again.stdout
         whole_and_each_once(store, 1008)
@@ -124,7 +124,7 @@ def test_ctrl_c_finishes_the_batch_and_says_how_to_go_on(tmp_path: Path, workers
 @pytest.mark.slow
 def test_a_schedulers_sigterm_ends_a_run_in_good_order(tmp_path: Path) -> None:
     store = tmp_path / "store.sqlite"
-    process = start([*RUN, "4"], store)
+    process = start([*RUN, "batch=4"], store)
     until(lambda: count(store) >= 20, process)
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=300)
@@ -185,7 +185,7 @@ def test_a_thread_that_cannot_handle_signals_asks_all_the_same() -> None:
 @pytest.mark.slow
 def test_workers_do_not_outlive_a_driver_that_is_killed(tmp_path: Path) -> None:
     store = tmp_path / "store.sqlite"
-    process = start([*RUN, "2", "--set", "workers=2"], store)
+    process = start([*RUN, "batch=2", "--set", "workers=2"], store)
     until(lambda: count(store) >= 20, process)
     children = psutil.Process(process.pid).children(recursive=True)
     assert len(children) >= 2
@@ -205,11 +205,11 @@ def test_workers_do_not_outlive_a_driver_that_is_killed(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_second_command_waits_even_for_one_that_is_killed(tmp_path: Path) -> None:
     store = tmp_path / "store.sqlite"
-    first = start([*RUN, "1"], store)
+    first = start([*RUN, "batch=1"], store)
     until(lambda: count(store) >= 20, first)
     os.kill(first.pid, signal.SIGSTOP)  # it holds the lock for as long as the others take to start
-    refused = start([*RUN, "64"], store, "--set", "no_wait=true")
-    waiting = start([*RUN, "64"], store)
+    refused = start([*RUN, "batch=64"], store, "--set", "no_wait=true")
+    waiting = start([*RUN, "batch=64"], store)
     _, err = refused.communicate(timeout=300)
     assert refused.returncode == 1
     assert f"process {first.pid} on" in err

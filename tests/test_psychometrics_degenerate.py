@@ -237,6 +237,7 @@ ALSO: dict[str, Callable[[np.ndarray], Any]] = {
     "study_parts": lambda x: psy.study_parts(np.moveaxis(x, 0, 2)[:, :, None, :]),
     "subscore_value": lambda x: psy.subscore_value(x[0], types(x)),
     "weighted_agreement": lambda x: psy.weighted_agreement(x[0], x[-1], np.arange(x.shape[2]) // 2),
+    "wordings_needed": lambda x: psy.wordings_needed(table(x), 0.75, gen(), draws=200),
     "with_raters": lambda x: psy.with_raters(psy.pearson(*pair(x)), without(x)[0].ravel()),
 }
 """The other estimators that take answers; what is left takes single numbers or words

@@ -225,6 +225,22 @@ def test_phi_covers_where_columns_are_few(respondents: int, columns: int) -> Non
     assert inside / draws >= 0.92
 
 
+def test_advice_on_wordings_comes_from_their_upper_end() -> None:
+    rng = np.random.default_rng(4)
+    respondents = rng.normal(0.6, 0.1, (12, 1))
+    noise = 0.01 * rng.normal(size=(12, 3))
+    calm, moved = (respondents + shift + noise for shift in (0.01, np.array([0.0, 0.08, -0.06])))
+    few, many = (psy.wordings_needed(x, 0.75, np.random.default_rng(0)) for x in (calm, moved))
+    assert few.needed == 5, "fewer decide nothing"
+    assert many.needed is None or many.needed > few.needed
+    assert many.variance < many.variance_high
+    assert psy.wordings_needed(moved[:, :2], 0.75, rng).status == "insufficient"
+    # of more wordings the mean is the more dependable
+    means = [psy.dependability(moved, rng, columns=k) for k in (1, 3, 9)]
+    assert means[0].value < means[1].value < means[2].value
+    assert means[0].low < means[2].low
+
+
 def test_phi_is_icc_a_k_and_has_no_interval_among_relatives() -> None:
     rng = np.random.default_rng(14)
     phi, form = psy.dependability(ANXIETY, rng), psy.icc(ANXIETY).ak

@@ -593,7 +593,9 @@ def test_ratios_of_nothing_have_no_value() -> None:
     nothing, some = Span(0.0, 0.0), Span(0.5, 0.5)
     assert accuracy_from(nothing, some, some) is None
     assert Contest(1.0, 1.0).choice == 0
-    assert (Contest(1.1, 1.0).choice, Contest(-1.1, 1.0).choice) == (1, 2)
+    assert Contest(1.9, 1.0).choice == 0
+    assert (Contest(2.0, 1.0).choice, Contest(-2.0, 1.0).choice) == (1, 2)
+    assert Contest(2.0, 1.0, adjusted=0.06).choice == 0, "what is shown is shown among all contests"
 
 
 def test_a_leak_is_tested_as_often_as_there_are_cues_and_strata() -> None:

@@ -203,6 +203,26 @@ def test_linear_bounds_are_cut_and_need_ten_clusters() -> None:
     assert linear_bounds(0.99, left[:9]) is None
 
 
+def test_others_need_eight_respondents_and_five_families() -> None:
+    assert psy.too_few_respondents(8) == psy.too_few_respondents(10, list("aabbccddee")) == ""
+    assert psy.too_few_respondents(7)
+    assert psy.too_few_respondents(9, list("aabbccddd"))
+    scores = np.linspace(0.2, 0.9, 20) ** 2
+
+    def least(families: list[str]) -> float:
+        def reliability(rows: np.ndarray) -> tuple[float, float]:
+            spread = float(scores[rows].var(ddof=1))
+            return 1 - 0.001 / spread, spread
+
+        value, _ = reliability(np.arange(20))
+        bare = psy.Coefficient(value, n=20)
+        return psy.at_least(bare, reliability, scores, psy.Relatives(tuple(families))).low
+
+    # neighbours as relatives: fewer independent respondents say less of others
+    assert least([f"f{i // 4}" for i in range(20)]) < least([])
+    assert math.isnan(least([f"f{i // 5}" for i in range(20)]))
+
+
 def test_never_narrower_keeps_what_has_no_second_interval() -> None:
     value = psy.Coefficient(0.5, 0.4, 0.6)
     assert psy.never_narrower(value) == value

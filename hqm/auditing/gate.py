@@ -69,6 +69,11 @@ _PLACES = frozenset(
     ("odd or even place", "place within the cluster", "tenth of the file", "label before")
 )
 _NUMBERS = frozenset(("odd or even number", "last digit"))
+_WORDINGS = (
+    "No number of respondents changes what a wording does, and what other wordings would give cannot"
+    " be decided with two: ask five or more, and publish their mean"
+    " (`parallel_forms.phi_of_forms` says from three on how many it takes)"
+)
 _MORE = {"model_population": "respondents", "fixed_models": "items", "items": "items"}
 _OTHERWISE = {
     "test_retest": "average several seeds, or drop the claim that one run ranks the respondents",
@@ -132,6 +137,8 @@ def of_threshold(estimate: Estimate, wanted: Requirement, value: float, end: flo
     n = estimate.n_respondents if what == "respondents" else estimate.n_items
     if wanted.rule == "within":
         value, end = abs(value), abs(end)
+    if family == "parallel_forms" and what == "respondents":
+        return Remedy(f"{_WORDINGS}; {_OTHERWISE[family]}; {key}")
     needed = _needed(statistic, family, what, n, value, end, wanted)
     otherwise = _OTHERWISE.get(family, "drop the claim")
     if needed is None:

@@ -10,7 +10,7 @@ from typing import Any
 from hqm.auditing.audit import BenchmarkAudit
 from hqm.benchmark.corrected_keys import CorrectedKey
 
-_SHOWN = ("test_retest.rho_g", "internal_consistency.alpha", "discriminability.separable_pairs")
+_SHOWN = ("test_retest.rho_g", "consistency.alpha", "discriminability.separable_pairs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -348,9 +348,7 @@ class ForecastPair:
     others: Contest
 
     def trusted(self, contest: Contest) -> str:
-        """The measure that a contest chooses; empty where their difference is within its standard
-        error, or none was made.
-        """
+        """The measure that a contest shows to separate better; empty where it shows none."""
         return ("", self.first, self.second)[contest.choice]
 
 

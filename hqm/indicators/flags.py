@@ -23,7 +23,7 @@ FLAGS: Mapping[str, str] = {
         "respondents of one family score alike: intervals count the independent ones"
     ),
     "DOMINANT_MODEL": (
-        "without one respondent the correlation says something else: read the range without it"
+        "without one respondent, or two, the correlation says something else: read it without them"
     ),
     "RANGE_INFLATED": (
         "among the best half of the respondents, whose scores lie closer together, the reliability"
@@ -41,8 +41,8 @@ FLAGS: Mapping[str, str] = {
         " is its first word alone, drawn at a temperature above 0"
     ),
     "NON_PARALLEL": (
-        "some respondents are below chance on the other form by more than the noise of its items:"
-        " read the forms side by side"
+        "some respondents are below chance on one form and above it on the other, both by more than"
+        " the noise of the items: read the forms side by side"
     ),
     "CEILING": (
         "scores crowd at the upper end, where good respondents are not separated: add harder items"
@@ -116,9 +116,14 @@ NOTES = frozenset(
         "REDUNDANT",
         "DETERMINISTIC",
         "EXPECTED",
+        "RANGE_INFLATED",
+        "NON_PARALLEL",
+        "CHANCE",
     }
 )
-"""Flags that say how a number was made and change no decision."""
+"""Flags that say how a number was made, or describe the respondents, and change no decision: a sound
+benchmark has weak respondents, a close top, and some who lean towards yes.
+"""
 _GOOD_AGREEMENT = 0.75
 """The agreement up to which a shift of the mean changes what the scores may be used for (Koo and Li
 2016: good).
@@ -208,7 +213,7 @@ def _range(case: Case, estimates: Sequence[Estimate]) -> Iterable[Warned]:
             f" {spread.sd_top:.3f} over the best {spread.n_top}; with the same error, rho_G is"
             f" {rho:.3f} over all and {max(0.0, top):.3f} among the best"
         )
-        yield Warned("RANGE_INFLATED", case.metric.name, sentence, "", numbers)
+        yield Warned("RANGE_INFLATED", case.metric.name, sentence, "", numbers, note=True)
 
 
 def _value(estimates: Sequence[Estimate], indicator: str) -> float | None:

@@ -177,6 +177,9 @@ def _without_each(case: Case) -> tuple[tuple[str, ...], dict[str, Any]]:
         "strongest": name,
         "without_strongest": finite(influence.without[influence.strongest]) if name else None,
     }
+    if influence.pair[0] >= 0:
+        detail["strongest"] = " and ".join(case.respondents[i] for i in influence.pair)
+        detail["without_strongest"] = finite(influence.without_pair)
     return tuple(flag for flag in influence.flags if flag in FLAGS), detail
 
 

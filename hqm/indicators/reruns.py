@@ -632,7 +632,20 @@ def _decision_rows(study: GStudy, items: int, facet: str) -> list[dict[str, Any]
 
 
 _VARIANCE_FAMILY = (GENERALIZABILITY,)
-_NEEDS = (ADDITIVE, study_of("respondents and items enough for a G study", _d_study))
+_SAME_TRUTH = need(
+    "forms with the same right answers",
+    lambda case: (
+        case.facet != "form"
+        or not any(
+            a.target != b.target
+            for other in case.matrices[1:]
+            for a, b in zip(case.first.items, other.items, strict=True)
+        )
+    ),
+    "a form inverts the right answers: who leans towards yes gains on one form what it loses on the"
+    " other, which an additive study counts as error",
+)
+_NEEDS = (ADDITIVE, _SAME_TRUTH, study_of("respondents and items enough for a G study", _d_study))
 
 _OF_VARIANCE = (
     Indicator(

@@ -42,6 +42,7 @@ from hqm.psychometrics import (
     SignalDetection,
     acquiescence,
     balanced_score,
+    dependability,
     equivalence,
     equivalence_margin,
     form_reliability,
@@ -53,7 +54,10 @@ from hqm.psychometrics import (
     shift_heterogeneity,
     shift_heterogeneity_of_scores,
     signal_detection,
+    stream,
+    wordings_needed,
 )
+from hqm.psychometrics.score_dependability import FEWEST_TO_DECIDE
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Array
 from hqm.types import finite
@@ -210,14 +214,14 @@ def _balanced_score(case: Case) -> Result:
     study = balanced_score(*case.scores, **case.related)
     from scipy.special import ndtri
 
-    accuracies = [each.balanced_accuracy for each in case.once(_detections)[1]]
-    # below by more than noise, for as many tests as there are respondents (Bonferroni): at chance,
-    # half lie below .5
-    z = float(ndtri(1 - 0.05 / max(len(accuracies), 1)))
+    forms = [[each.balanced_accuracy for each in row] for row in case.once(_detections)]
+    # on different sides of chance by more than noise, for as many tests as there are respondents
+    # (Bonferroni): who is below it on both forms is weak, and the forms agree on that
+    z = float(ndtri(1 - 0.05 / max(2 * len(case.respondents), 1)))
     below = [
         name
-        for name, v in zip(case.respondents, accuracies, strict=True)
-        if v.value + z * v.se < 0.5
+        for name, *pair in zip(case.respondents, *forms, strict=True)
+        if min(v.value + z * v.se for v in pair) < 0.5 < max(v.value - z * v.se for v in pair)
     ]
     flags = ("NON_PARALLEL",) if below else ()
     return result(
@@ -281,6 +285,28 @@ def _over_forms(case: Case) -> Result:
     )
 
 
+def _phi_of_forms(case: Case) -> Result:
+    """The lower end is about other respondents and other wordings. Beside it stands how many
+    wordings a study should average to show .75, and from how many on it decides that.
+    """
+    rng = stream(case.seed, f"{case.family}.phi_of_forms")
+    scores = case.scores.T
+    phi = dependability(scores, rng, n_effective=case.n_effective)
+    advice = wordings_needed(scores, _GOAL, rng, n_effective=case.n_effective)
+    return result(
+        phi,
+        forms=len(case.matrices),
+        decides=len(case.matrices) >= FEWEST_TO_DECIDE,
+        goal=_GOAL,
+        wordings_needed=advice.needed,
+        why_none=advice.reason,
+        wording_variance=finite(advice.variance),
+        wording_variance_high=finite(advice.variance_high),
+    )
+
+
+_GOAL = 0.75
+"""What the mean over wordings should show: good, by Koo and Li (2016)."""
 _FAMILY = (PARALLEL_FORMS,)
 _SEVERAL = need("three forms or more", lambda case: case.together)
 _YES_NO = (
@@ -316,18 +342,18 @@ indicators = (
         ),
     ),
     Indicator(
-        name="icc_ak_of_forms",
-        unit=AGREEMENT,
-        title="ICC(A,k) of the mean of all forms",
+        name="phi_of_forms",
+        unit=RELIABILITY,
+        title="Phi of the mean of all forms",
         one_sided=True,
         family=_FAMILY,
         needs=(_SEVERAL,),
-        explains=(icc,),
+        explains=(dependability, wordings_needed),
         meaning=(
-            "ICC(A,k) over three forms or more: the reliability of each respondent's mean over"
-            " these forms."
+            "Phi over three forms or more: how far the mean over as many wordings, drawn like these,"
+            " would come back."
         ),
-        compute=lambda case: result(case.once(icc_of).ak, forms=len(case.matrices)),
+        compute=_phi_of_forms,
     ),
     Indicator(
         name="equivalence",

@@ -16,7 +16,6 @@ from hqm.psychometrics.agreement import (
     KendallW,
     bland_altman,
     concordance,
-    dependability,
     icc,
     icc_of_mean,
     item_agreement,
@@ -231,7 +230,12 @@ from hqm.psychometrics.retest import (
     rho_g,
     rho_g_of_scores,
 )
-from hqm.psychometrics.score_dependability import Dependability, g_and_phi
+from hqm.psychometrics.score_dependability import (
+    Dependability,
+    dependability,
+    g_and_phi,
+    wordings_needed,
+)
 from hqm.psychometrics.short_forms import ScaledScores, error_factor, scaled_scores
 from hqm.psychometrics.significance import SignificanceTest, benjamini_hochberg, holm, holm_in_order
 from hqm.psychometrics.solvability import (
@@ -502,4 +506,5 @@ __all__ = [
     "williams_test",
     "with_raters",
     "with_wrong_keys",
+    "wordings_needed",
 ]

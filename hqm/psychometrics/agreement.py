@@ -22,7 +22,6 @@ from hqm.psychometrics.families import (
     at_least,
     at_least_without,
     left_out,
-    log_variance_error,
     too_few_respondents,
 )
 from hqm.psychometrics.result import (
@@ -302,62 +301,6 @@ def icc_of_mean(single: Coefficient, k: int) -> Coefficient:
         raw=math.nan,
     )
     return single.moved(lambda r: k * r / (1 + (k - 1) * r))
-
-
-def dependability(
-    scores: npt.ArrayLike,
-    rng: np.random.Generator,
-    *,
-    columns: int | None = None,
-    n_effective: float | None = None,
-    level: float = 0.95,
-    draws: int = 10_000,
-) -> Coefficient:
-    """Phi of the mean over columns drawn like these, ICC(A,k), and the least that it is among other
-    respondents and columns.
-
-    Few columns say little about how far others would shift all scores, which `icc` does not know:
-    its columns are these. Here every sum of squares is divided by draws of its own chi-square.
-
-        Phi(k) = k q / (1 + (k - 1) q),   q = (R - E) / (R + (K - 1) E + K (C - E) / n),
-        R = SSR / chi2(f), C = SSC / chi2(K - 1) >= E, E = SSE / chi2((n - 1)(K - 1))
-
-    f = 2 / B is n - 1 for normal scores and fewer for heavier tails (`log_variance_error`).
-    Weerahandi, S. (1993). Generalized confidence intervals. Journal of the American Statistical
-    Association, 88, 899-905.
-
-    - `scores, n_effective`: As in `icc`, whose status it has; `rng` draws the chi-squares.
-    - `columns`: Of how many columns the mean is; all unless given.
-
-    >>> round(dependability([[9, 2, 5], [6, 1, 3], [8, 4, 6], [7, 1, 2]],
-    ...     np.random.default_rng(0)).value, 2)
-    0.38
-    """
-    x = shaped(scores, "respondents, columns")
-    x = x[np.isfinite(x).all(axis=1)]
-    study = icc(x, n_effective=n_effective, level=level)
-    n, k, single = study.n, study.k, study.a1
-    value = replace(
-        icc_of_mean(single, columns or k), low=math.nan, high=math.nan, fixed=None, normal=None
-    )
-    size = size_of(n, n_effective)
-    if value.status != "ok" or study.ms_error == 0.0 or too_few_respondents(n) or size < 3:
-        return value
-    squares = mean_squares(x)
-    free = size - 1, float(k - 1), (size - 1) * (k - 1)
-    tailed = min(free[0], 2 / log_variance_error(x.mean(axis=1), size))
-    error = squares[2] * free[2] / rng.chisquare(free[2], draws)
-    rows = squares[0] * tailed / rng.chisquare(tailed, draws)
-    shifts = np.maximum(squares[1] * free[1] / rng.chisquare(free[1], draws), error)
-    own = np.maximum(rows - error, 0.0)
-    of_mean = own + (k * error + k * (shifts - error) / n) / (columns or k)
-    low = float(np.quantile(own / of_mean, 1 - level))
-    return replace(
-        value,
-        low=min(low, value.value),
-        high=math.inf,
-        method=f"generalized pivots, {draws}, one-sided",
-    )
 
 
 def _absent(status: Status, reason: str, n: int, k: int) -> ICC:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -193,6 +194,8 @@ def _squares(x: Array, member: npt.NDArray[np.intp], size: Array) -> tuple[Array
 # ----------------------------------------------------------------------
 
 Rows = npt.NDArray[np.intp]
+MOST_IN_PAIRS = 50
+"""Among more respondents no two make a correlation, and they are many pairs."""
 MOST_UNITS = 200
 """More respondents than this are left out in so many groups, which takes the time of few."""
 
@@ -346,7 +349,12 @@ def at_least_without(
     if not relatives.families and size < count:
         # relatives without their labels are left out one by one, and count as the fewer they are
         square *= count / size
-    if spreads is not None and bool((spreads > 0).all()) and size > 2:
+    if (
+        spreads is not None
+        and bool((spreads > 0).all())
+        and size > 2
+        and not is_constant(np.asarray(scores, dtype=np.float64))
+    ):
         own = jackknife_variance(np.log(spreads))
         square = max(square, square - own + log_variance_error(scores, size))
     df = (len(without) if relatives.families else min(size, len(without))) - 1
@@ -412,6 +420,8 @@ class Influence(Outcome):
     without: tuple[float, ...] = ()
     undefined: int = 0
     flags: tuple[str, ...] = ()
+    pair: tuple[int, int] = (-1, -1)
+    without_pair: float = math.nan
 
 
 def leave_one_out(
@@ -424,7 +434,7 @@ def leave_one_out(
 ) -> Influence:
     """The range of a statistic over leaving out one respondent each time.
 
-    One very bad model can make a correlation by itself. Flag `DOMINANT_MODEL`: leaving one out
+    One very bad model can make a correlation by itself, or two strong ones can. Flag `DOMINANT_MODEL`: leaving one out
     changes it by .01 or more, so that it crosses the goal or leaves the 95% interval of Fisher's z,
     and either moves Fisher's z by more than its standard error 1/sqrt(n - 3), or the respondent has
     a leverage above .5 in `scores`.
@@ -435,6 +445,9 @@ def leave_one_out(
       leverage is flagged.
     - `scores`: (respondents,): leverage is 1/n + (x - mean)^2 / sum of squares.
     - `goal`: The correlation that a decision asks for.
+
+    Where no single respondent does, each two are left out together, and the flag stands where that
+    leaves the 95% interval; `pair` names them.
 
     The status is `insufficient` below 4 respondents, `degenerate` when the statistic is undefined
     or so without any respondent.
@@ -476,6 +489,10 @@ def leave_one_out(
         if not is_constant(x):
             influential |= 1 / n + spread / spread.sum() > 0.5
     dominant = bool((influential & matters).any())
+    pair, without_pair = (-1, -1), math.nan
+    if correlation and not dominant and 6 <= n <= MOST_IN_PAIRS:
+        pair, without_pair = _strongest_pair(statistic, n, value)
+        dominant = pair[0] >= 0
     return Influence(
         value,
         float(without[known].min()),
@@ -485,7 +502,24 @@ def leave_one_out(
         tuple(without.tolist()),
         int((~known).sum()),
         ("DOMINANT_MODEL",) if dominant else (),
+        pair,
+        without_pair,
     )
+
+
+def _strongest_pair(
+    statistic: Callable[[Rows], float], n: int, value: float
+) -> tuple[tuple[int, int], float]:
+    """The two respondents without whom a correlation leaves its interval farthest; -1 for none."""
+    everyone = np.arange(n)
+    centre = math.atanh(min(max(value, -1 + 1e-15), 1 - 1e-15))
+    farthest, chosen, left = normal_quantile(0.95), (-1, -1), math.nan
+    for pair in combinations(range(n), 2):
+        without = float(statistic(np.delete(everyone, pair)))
+        moved = abs(math.atanh(min(max(without, -1 + 1e-15), 1 - 1e-15)) - centre)
+        if moved * math.sqrt(n - 3) > farthest and abs(without - value) >= 0.01:
+            farthest, chosen, left = moved * math.sqrt(n - 3), pair, without
+    return chosen, left
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri, stdtrit
 
-from hqm.psychometrics.distributions import student_quantile
-from hqm.psychometrics.families import Relatives, at_least_without
+from hqm.psychometrics.agreement import icc, icc_of_mean, mean_squares
+from hqm.psychometrics.distributions import chi2_quantile, student_quantile
+from hqm.psychometrics.families import (
+    Relatives,
+    at_least_without,
+    log_variance_error,
+    too_few_respondents,
+)
 from hqm.psychometrics.generalizability import DStudy, GStudy, d_study, g_study
-from hqm.psychometrics.result import Array, Bounds, Coefficient, shaped
+from hqm.psychometrics.result import Array, Bounds, Coefficient, Outcome, shaped, size_of
 from hqm.psychometrics.variance_components import Design
 
 # ----------------------------------------------------------------------
@@ -365,3 +371,145 @@ def _bounds(
     drawn = universe / (universe + (errors.relative + (errors.alone if absolute else 0.0)) * scale)
     low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2])
     return Bounds(min(float(low), value), max(float(high), value), method, level)
+
+
+# ----------------------------------------------------------------------
+# Phi of a mean over a few columns, such as wordings, drawn like these; and how many it takes.
+# ----------------------------------------------------------------------
+
+
+def dependability(
+    scores: npt.ArrayLike,
+    rng: np.random.Generator,
+    *,
+    columns: int | None = None,
+    n_effective: float | None = None,
+    level: float = 0.95,
+    draws: int = 10_000,
+) -> Coefficient:
+    """Phi of the mean over columns drawn like these, ICC(A,k), and the least that it is among other
+    respondents and columns.
+
+    Few columns say little about how far others would shift all scores, which `icc` does not know:
+    its columns are these. Here every sum of squares is divided by draws of its own chi-square.
+
+        Phi(k) = k q / (1 + (k - 1) q),   q = (R - E) / (R + (K - 1) E + K (C - E) / n),
+        R = SSR / chi2(f), C = SSC / chi2(K - 1) >= E, E = SSE / chi2((n - 1)(K - 1))
+
+    f = 2 / B is n - 1 for normal scores and fewer for heavier tails (`log_variance_error`).
+    Weerahandi, S. (1993). Generalized confidence intervals. Journal of the American Statistical
+    Association, 88, 899-905.
+
+    - `scores, n_effective`: As in `icc`, whose status it has; `rng` draws the chi-squares.
+    - `columns`: Of how many columns the mean is; all unless given.
+
+    >>> round(dependability([[9, 2, 5], [6, 1, 3], [8, 4, 6], [7, 1, 2]],
+    ...     np.random.default_rng(0)).value, 2)
+    0.38
+    """
+    x = shaped(scores, "respondents, columns")
+    x = x[np.isfinite(x).all(axis=1)]
+    study = icc(x, n_effective=n_effective, level=level)
+    n, k, single = study.n, study.k, study.a1
+    value = replace(
+        icc_of_mean(single, columns or k), low=math.nan, high=math.nan, fixed=None, normal=None
+    )
+    size = size_of(n, n_effective)
+    if value.status != "ok" or study.ms_error == 0.0 or too_few_respondents(n) or size < 3:
+        return value
+    tailed = min(size - 1, 2 / log_variance_error(x.mean(axis=1), size))
+    drawn = _phi_draws(mean_squares(x), (n, k), columns or k, (size, tailed), rng, draws)
+    low = float(np.quantile(drawn, 1 - level))
+    return replace(
+        value,
+        low=min(low, value.value),
+        high=math.inf,
+        method=f"generalized pivots, {draws}, one-sided",
+    )
+
+
+def _phi_draws(
+    squares: tuple[float, float, float],
+    shape: tuple[int, int],
+    columns: int,
+    sizes: tuple[float, float],
+    rng: np.random.Generator,
+    draws: int,
+) -> Array:
+    """(draws,): equally credible values of Phi of a mean over so many columns.
+
+    `shape` is respondents and columns of the mean squares, `sizes` how many respondents are
+    independent, and the degrees of freedom of what lies between them.
+    """
+    (n, k), (size, between) = shape, sizes
+    df = (size - 1) * (k - 1)
+    error = squares[2] * df / rng.chisquare(df, draws)
+    rows = squares[0] * between / rng.chisquare(between, draws)
+    shifts = np.maximum(squares[1] * (k - 1) / rng.chisquare(k - 1, draws), error)
+    own = np.maximum(rows - error, 0.0)
+    return np.asarray(own / (own + k * (error + (shifts - error) / n) / columns))
+
+
+FEWEST_TO_DECIDE, MOST_WORDINGS = 5, 20
+"""Fewer wordings than the first decide nothing about others, and more than the second are no
+advice.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class WordingsNeeded(Outcome):
+    """How many wordings a mean takes to be dependable over others drawn like them.
+
+    - `needed`: Their number; None where not even 20 suffice, or where it cannot be told.
+    - `variance, variance_high`: Of what a wording does to all respondents alike, and its one-sided
+      80 % upper end.
+    """
+
+    needed: int | None = None
+    variance: float = math.nan
+    variance_high: float = math.nan
+
+
+def wordings_needed(
+    scores: npt.ArrayLike,
+    goal: float,
+    rng: np.random.Generator,
+    *,
+    n_effective: float | None = None,
+    draws: int = 2000,
+) -> WordingsNeeded:
+    """The number of wordings whose mean reaches a dependability, at its lower end.
+
+    A few wordings say little about how far others would shift all scores, so the number is that of
+    the variance's one-sided 80 % upper end: who follows it passes in most cases
+    (docs/psychometrics_wordings.md). More respondents make no wording less of a chance.
+
+    - `scores, n_effective`: (respondents, wordings), as in `dependability`.
+    - `goal`: The least that `dependability` is to show.
+
+    >>> scores = np.random.default_rng(2).normal(size=(12, 1)) + [0.0, 0.4, -0.2]
+    >>> wordings_needed(scores + 0.1 * np.eye(12, 3), 0.75, np.random.default_rng(0)).needed
+    6
+    """
+    x = shaped(scores, "respondents, wordings")
+    x = x[np.isfinite(x).all(axis=1)]
+    n, k = x.shape
+    if k < 3 or too_few_respondents(n):
+        reason = too_few_respondents(n) or f"it takes three wordings to tell, there are {k}"
+        return WordingsNeeded(status="insufficient", reason=reason)
+    msr, msc, mse = mean_squares(x)
+    if not msr > mse:
+        return WordingsNeeded(status="degenerate", reason="the respondents do not differ")
+    size = size_of(n, n_effective)
+    tailed = min(size - 1, 2 / log_variance_error(x.mean(axis=1), size))
+    high = msc * (k - 1) / float(chi2_quantile(0.2, k - 1))
+    between, shift, most = ((m - mse) / d for m, d in ((msr, k), (msc, n), (high, n)))
+    needed = None
+    for count in range(FEWEST_TO_DECIDE, MOST_WORDINGS + 1):
+        expected = (count * between + mse, n * max(most, 0.0) + mse, mse)
+        drawn = _phi_draws(expected, (n, count), count, (size, tailed), rng, draws)
+        if float(np.quantile(drawn, 0.05)) >= goal:
+            needed = count
+            break
+    reason = "" if needed else f"no number of wordings up to {MOST_WORDINGS} reaches {goal:g}"
+    return WordingsNeeded(needed, max(shift, 0.0), max(most, 0.0), reason=reason)

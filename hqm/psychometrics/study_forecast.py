@@ -25,7 +25,7 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import nctdtrinc, stdtrit
+from scipy.special import nctdtrinc, ndtr, stdtrit
 
 from hqm.psychometrics.distributions import chi2_quantile
 from hqm.psychometrics.result import Array, normal_quantile
@@ -390,23 +390,26 @@ class Contest:
     - `difference`: log(U1 / Q1) - log(U2 / Q2), above 0 where the first separates better; `error`
       its standard error.
     - `reason`: Why there is none.
+    - `adjusted`: Its p-value among all contests that are asked together; its own unless given.
     """
 
     difference: float = math.nan
     error: float = math.nan
     reason: str = ""
+    adjusted: float = math.nan
+
+    @property
+    def p(self) -> float:
+        """The p-value of no difference; NaN where there is none."""
+        return 2 * float(ndtr(-abs(self.difference / self.error))) if self.error > 0 else math.nan
 
     @property
     def choice(self) -> int:
-        """1 or 2 where the difference exceeds its standard error, else 0."""
-        if not abs(self.difference) > self.error:
+        """1 or 2 where the difference is shown at the level .05, else 0."""
+        p = self.adjusted if math.isfinite(self.adjusted) else self.p
+        if not p < 0.05:
             return 0
         return 1 if self.difference > 0 else 2
-
-    @property
-    def beyond_chance(self) -> bool:
-        """Whether the difference exceeds 1.96 standard errors."""
-        return abs(self.difference) > 1.96 * self.error
 
 
 @dataclass(frozen=True, slots=True)

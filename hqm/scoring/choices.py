@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from hqm.scoring.commitments import (
     Answer,
+    Passage,
     denied,
     normal,
     passages,
@@ -73,6 +74,8 @@ def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple
     simple = text.strip(" \n.()*").upper()
     if len(simple) == 1 and simple in letters and text.strip():
         return (simple,)
+    if re.fullmatch(r"[A-Z](?: [A-Z])+", simple):
+        return tuple(dict.fromkeys(letter for letter in simple.split() if letter in letters))
     answer = passages(text)
     if not answer.text:
         return ()
@@ -90,31 +93,22 @@ def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple
     return _by_name(answer, letters, forms)
 
 
-class _Place:
-    """A passage with its place; see `Passage`."""
-
-    __slots__ = ("corrects", "start", "text")
-
-    def __init__(self, text: str, start: int, corrects: bool = False) -> None:
-        self.text, self.start, self.corrects = text, start, corrects
-
-
-def _chosen_passages(answer: Answer, letters: str) -> list[_Place]:
+def _chosen_passages(answer: Answer, letters: str) -> list[Passage]:
     """The passages that may choose by a letter, the last first: what is called the answer, a letter
     that is called correct, a letter at the beginning or alone on the last line.
     """
     text = answer.text
-    places = [_Place(p.text, p.start, p.corrects) for p in answer.explicit]
+    places = list(answer.explicit)
     for match in _CORRECT.finditer(text):
         letter = next(filter(None, match.groups()))
         if letter in letters and not denied(text, match.start(), match.start()):
-            places.append(_Place(letter, match.start()))
+            places.append(Passage(letter, match.start()))
     lines = [line for line in text.split("\n") if line.strip()]
-    places += [_Place(line, 0, True) for line in lines[:1]]
+    places += [Passage(line, 0, True) for line in lines[:1]]
     if len(lines) > 1 and len(lines[-1]) < 200:
-        places.append(_Place(lines[-1], text.rfind(lines[-1]), True))
+        places.append(Passage(lines[-1], text.rfind(lines[-1]), True))
     ends = (*answer.concluding[:1], *answer.sentences[-1:])
-    places += [_Place(each, text.rfind(each), True) for each in ends]
+    places += [Passage(each, text.rfind(each), True) for each in ends]
     return sorted(places, key=lambda place: place.start, reverse=True)
 
 

@@ -75,6 +75,7 @@ def plain(text: str) -> str:
     if text.isalnum():
         return text
     text = unicodedata.normalize("NFC", text).replace("’", "'").replace("‘", "'")
+    text = re.sub(r"(?i)\b(there|it|that|this|he|she)'s\b", r"\1 is", text)
     text = "".join(_narrow(character) for character in text) if not text.isascii() else text
     text = _UNCLOSED.sub("", _UNOPENED.sub("", _THINKING.sub(" ", text)))
     text = _TAGGED.sub(lambda m: f"\n{_BOX}{m[2] or m[3] or ''}{_BOX_END}\n", text)
@@ -171,7 +172,7 @@ _IF = re.compile(
 _CORRECTION = re.compile(
     r"(?:\b(?:wait|actually|hmm+|correction|sorry|oops|scratch that|on second thoughts?|make that"
     r"|i meant?|my mistake|let me (?:correct|rephrase)(?: that| myself)?|no wait|wacht|warte"
-    r"|attends|espera|aspetta|стоп|подождите)\b|等等|不对|更正|\bhold on\b|\bnot\b[^.\n]{1,60}?,? but (?:rather |instead )?"
+    r"|attends|espera|aspetta|стоп|подождите)\b|等等|不对|更正|\bhold on\b|\bon (?:a )?closer (?:inspection|look)\b|\bnot\b[^.\n]{1,60}?,? but (?:rather |instead )?"
     r"|(?:\bnot|n't)\b[^.\n]{1,60}?[,;] (?:it's|it is|that's)\b|(?:\.\.\.|…|[?!]|—|–|\s-)\s*no\b(?=[,:]))"
     r"(?:[\s,:;!—–]|[-.](?!\d))*",
     re.IGNORECASE,
@@ -333,7 +334,8 @@ def _behind(text: str, start: int) -> str:
 _DENIAL = re.compile(
     r"(?:\b(?:not|no|never|(?:more|less|fewer|greater|larger|higher|smaller|lower) than|rather than|instead of|neither|nor|except|unlike|excluding|besides|cannot be"
     r"|nicht|kein|keine|pas|non|нет|не)\b|n't|不是|并非|而不是)"
-    r"(?:\s+(?:be|a|an|the|option|choice|really|just|only|actually|answer))*[\s\"'(\[]*$",
+    r"(?:\s+(?:be|a|an|the|option|choice|really|just|only|actually|answer|say|show|contain|include"
+    r"|read|mention|see|have|depict|look like))*[\s\"'(\[]*$",
     re.IGNORECASE,
 )
 _DENIED_BEHIND = re.compile(
@@ -373,6 +375,7 @@ def normal(text: str, keep_case: bool = False) -> str:
             "NFC", "".join(c for c in decomposed if unicodedata.category(c) != "Mn")
         )
     text = re.sub(r"\s+", " ", text).strip(" .,;:!?\"'*")
+    text = re.sub(r"\bgrey\b", "gray", text).replace("colour", "color")
     return _ARTICLE.sub("", text) or text
 
 

@@ -69,7 +69,7 @@ _BE = re.compile(
 )
 _ADVERBIAL = re.compile(
     r"^(?:(?:based on|according to|in|from|as shown in|looking at)\b[^,.]*,\s*"
-    r"|(?:definitely|certainly|absolutely|clearly|probably|well|i think|i believe)\b[\s,]*(?=yes|no\b))",
+    r"|(?:definitely|certainly|absolutely|clearly|probably|most likely|likely|hmm|well|i think|i believe)\b[\s,]*(?=yes|no\b))",
     re.IGNORECASE,
 )
 # what follows one of these no longer restates the question
@@ -111,6 +111,8 @@ def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | 
     simple = text.strip(" \n.!,*\"'").lower()
     if simple in ("yes", "no"):  # by far the commonest answers
         return simple  # type: ignore[return-value]
+    if simple in ("y", "n"):
+        return "yes" if simple == "y" else "no"
     answer = passages(text)
     committed = _committed_polar(answer, question, negated)
     if committed is not None or not answer.text:
@@ -232,17 +234,23 @@ def _said(text: str) -> tuple[Polar | None, bool, tuple[str, ...] | None, bool]:
     return lead(text), both, words, _NEGATIVE.search(clause) is not None
 
 
+_COUNTS = frozenset("two three four five six seven eight nine ten several many some".split())
+
+
 def _restates(clause: Sequence[str], question: str) -> bool:
     """Whether a clause repeats the question: all its content words are in the question, in the same
     order.
 
     "The star is larger than the circle" restates nothing of "Is the circle larger than the star?".
     """
+    asked = _asked(question)
+    if not _COUNTS & set(asked):  # "There are two dogs" says that there is a dog
+        clause = [word for word in clause if word not in _COUNTS]
     written = question.lower()
-    if not all(word in written for word in clause):
-        return False  # seen without taking the question apart
-    asked = iter(_asked(question))
-    return all(word in asked for word in clause)
+    if not all(word.removesuffix("s") in written for word in clause):
+        return False  # seen without taking the words one by one
+    left = iter(asked)
+    return all(any(word in (a, f"{a}s") for a in left) for word in clause)
 
 
 def against_words(text: str) -> bool:

@@ -45,7 +45,9 @@ _COPULA = re.compile(
 _LEFT = re.compile(
     r"\s*(?:\w+\s+){0,2}(?:remain|are left|left\b|in total|altogether|in all\b)|\s*$", re.IGNORECASE
 )
-_GOES_ON = re.compile(r"\s*(?:[+×*/=−-]|,|\band\b|\bplus\b|\bminus\b|\btimes\b)\s*[\d$]|[^.]*=")
+_GOES_ON = re.compile(
+    r"\s*(?:[+×*/=−-]|,|\band\b|\bplus\b|\bminus\b|\btimes\b)\s*[\d$]|\s*of\s+\d|[^.]*="
+)
 _BESIDE = re.compile(
     r",? (?:because|since|as|with|where|given|considering|but|whereas|while|although|assuming|if"
     r"|when|after|before|out of|compared|rather than|instead of|per)\b",
@@ -131,6 +133,8 @@ def _number_at_head(text: str) -> Number | None:
     if not numbers or _hedged(text, numbers) or _GOES_ON.match(text[numbers[0].end :]):
         return None
     head = text[: numbers[0].start]
+    if re.match(r"\W*(?:at|for|when|if|with)\s+\w+\s*=", head, re.IGNORECASE):
+        return None
     return (
         numbers[0]
         if re.fullmatch(rf"[^\w]*{_ABOUT}[^\w]*(?:[a-z]\s*=\s*)?", head, re.IGNORECASE)
@@ -296,6 +300,8 @@ def _phrase(phrase: str) -> re.Pattern[str]:
 def hedges(text: str, phrase: str) -> bool:
     """Whether an answer names a phrase as one of several possibilities: "red or blue"."""
     text = normal(passages(text).text)
+    if " and " in text and " and " not in phrase and len(text.split()) < 5:
+        return True
     return any(
         _HEDGE.match(text[match.end() :]) is not None
         or re.search(r"\w\s*(?:,? ?\bor\b|/)\s*(?:an?\s)?$", text[: match.start()]) is not None
@@ -392,6 +398,9 @@ def _match_text(text: str, target: str, rivals: Sequence[str]) -> ShortMatch | N
     answer = passages(text)
     if normal(text) == normal(target):
         return ShortMatch(True, target)
+    if unable(target) and not rivals:
+        right = unable(answer.text)
+        return ShortMatch(right, target if right else answer.text[:80]) if answer.text else None
     named = names_phrase(text, [target, *rivals])
     if rivals:
         # an answer names its answer first: "The star is larger than the circle."
