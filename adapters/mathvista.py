@@ -18,7 +18,6 @@ from typing import Any
 
 from hqm import (
     Benchmark,
-    Card,
     DataError,
     Form,
     Item,
@@ -37,10 +36,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 class MathVista(Benchmark):
     """The questions of MathVista's testmini."""
 
-    def __init__(self, card: Card, data: Path, **settings: Any) -> None:
-        if settings.get("scoring") == "paper" and not settings.get("reader"):
-            settings["reader"] = "strict"
-        super().__init__(card, data, **settings)
+    paper_parser = "strict"
 
     def read(self) -> Form:
         """The questions, of the release's `testmini.json` or of one record a line."""

@@ -22,7 +22,6 @@ from typing import Any
 
 from hqm import (
     Benchmark,
-    Card,
     DataError,
     Finding,
     Form,
@@ -77,10 +76,7 @@ def _options(record: Any, name: str, place: str) -> tuple[str, ...]:
 class MmmuPro(Benchmark):
     """The questions of MMMU-Pro, with ten options, with four, and in screenshots."""
 
-    def __init__(self, card: Card, data: Path, **settings: Any) -> None:
-        if settings.get("scoring") == "paper" and not settings.get("reader"):
-            settings["reader"] = "strict"
-        super().__init__(card, data, **settings)
+    paper_parser = "strict"
 
     @classmethod
     def make_files(cls, inputs: Mapping[str, Path]) -> Mapping[str, Any]:

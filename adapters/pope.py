@@ -29,7 +29,6 @@ from hqm import (
     YES_NO,
     AnswerError,
     Benchmark,
-    Card,
     DataError,
     Finding,
     Form,
@@ -82,10 +81,7 @@ def _answer(row: Row) -> Response:
 class Pope(Benchmark):
     """The yes/no questions of POPE, one part for each question file."""
 
-    def __init__(self, card: Card, data: Path, **settings: Any) -> None:
-        if settings.get("scoring") == "paper" and not settings.get("reader"):
-            settings["reader"] = "strict"
-        super().__init__(card, data, **settings)
+    paper_parser = "strict"
 
     def read(self) -> Form:
         """Every question file that is present; ids are `<part>/<question_id>`."""

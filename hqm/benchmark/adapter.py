@@ -216,6 +216,8 @@ class Adapter:
     parser: Parser
 
     scorings: ClassVar[tuple[Scoring, ...]] = ("official", "paper")
+    paper_parser: ClassVar[str] = ""
+    """The parser of `paper` scoring, where it is another one than the card's."""
     modes: ClassVar[tuple[str, ...]] = ()
     """The names of the judge procedures where a release has several; the mode `rule` asks no
     judge.
@@ -574,7 +576,8 @@ class Benchmark(Adapter):
         self.withheld: Withholding = withheld
         self.mode = mode or next(iter(self.modes), "")
         self.prompts, self._home = prompts, home
-        self.parser = parser(reader or card.scoring.parser).for_task(card.task)
+        of_scoring = self.paper_parser if scoring == "paper" else ""
+        self.parser = parser(reader or of_scoring or card.scoring.parser).for_task(card.task)
         self.part: str | None = None
         """The part that `hqm.load` was asked for, where `original` has only its items."""
         self._web = str(images) if is_url(str(images)) else ""
