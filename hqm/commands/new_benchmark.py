@@ -6,6 +6,7 @@ respondents can answer.
 
 from __future__ import annotations
 
+import csv
 import importlib
 import os
 import re
@@ -36,7 +37,7 @@ _SCENES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class NewBenchmark:
     """What was written."""
 
     folder: Path
@@ -53,6 +54,8 @@ class Made:
     """Pictures that are web addresses; they are fetched when they are first shown."""
     without: int = 0
     """Items without a picture, where others have one."""
+    left_out: int = 0
+    """Rows of which no item could be made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,8 @@ def write_new_benchmark(
     *,
     columns: Sequence[str] = (),
     split: str | None = None,
-) -> Made:
+    keep_going: bool = False,
+) -> NewBenchmark:
     """Write the folder of a new benchmark.
 
     All is read, checked and written beside the folder first, so that the folder is there whole or
@@ -97,6 +101,8 @@ def write_new_benchmark(
         given.
     split
         The splits to take, joined by commas; all, each as a part, unless given.
+    keep_going
+        Whether rows of which no item can be made are left out, and listed in `left_out.csv`.
 
     Raises
     ------
@@ -134,12 +140,14 @@ def write_new_benchmark(
     about = about or About()
     with _whole_or_not_at_all(folder) as beside:
         if questions is not None:
-            made, rows, about = _from_source(beside, questions, images, task, about, columns, split)
+            made, rows, about = _from_source(
+                beside, questions, images, task, about, columns, split, keep_going
+            )
             respondents: tuple[str, ...] = ()
         else:
             chosen = cast(Task, task) if task else "yes_no"
             rows, respondents = _samples(chosen, beside / "images")
-            made = Made(folder=folder, task=chosen, items=len(rows), pictures=_SCENES)
+            made = NewBenchmark(folder=folder, task=chosen, items=len(rows), pictures=_SCENES)
         _write(beside, name, made, rows, about, respondents)
     return replace(made, folder=folder)
 
@@ -152,16 +160,24 @@ def _from_source(
     about: About,
     columns: Sequence[str],
     split: str | None,
-) -> tuple[Made, Sequence[Mapping[str, Any]], About]:
+    keep_going: bool,
+) -> tuple[NewBenchmark, Sequence[Mapping[str, Any]], About]:
     named_columns = parse_columns(columns)
     source = open_source(questions)
     if split:
         source = source.only([part.strip() for part in split.split(",")])
     (beside / "images").mkdir()
     gathered = Gathered(beside / "images", _place_of_pictures(images) if images else None)
-    read = read_questions(source, named_columns, gathered, cast("Task | None", task))
+    read = read_questions(
+        source, named_columns, gathered, cast("Task | None", task), keep_going=keep_going
+    )
+    if read.faults:
+        with (beside / "left_out.csv").open("w", encoding="utf-8", newline="") as file:
+            table = csv.writer(file)
+            table.writerow(("place", "fault"))
+            table.writerows((fault.place, fault.what) for fault in read.faults.values())
     shown = sum("image" in row for row in read.rows)
-    made = Made(
+    made = NewBenchmark(
         folder=beside,
         task=read.task,
         items=len(read.rows),
@@ -171,6 +187,7 @@ def _from_source(
         parts=read.parts,
         web=len(gathered.web),
         without=len(read.rows) - shown if shown else 0,
+        left_out=len(read.faults),
     )
     given_there = {key: str(source.about.get(key) or "").strip() for key in ("citation", "license")}
     about = replace(
@@ -186,8 +203,8 @@ def _place_of_pictures(images: str) -> ImageSource:
         raise UsageError(
             "pictures are copied from this machine only",
             place=images,
-            remedy="Fetch the pictures and name their folder, or write whole addresses into the column of"
-            " pictures.",
+            remedy="Fetch the pictures and name their folder, or write whole addresses into their"
+            " column.",
         )
     if not Path(images).exists():
         raise UsageError("there is no such folder or zip", place=images, remedy="Correct --images.")
@@ -236,7 +253,7 @@ def _move(beside: Path, folder: Path) -> None:
 def _write(
     folder: Path,
     name: str,
-    made: Made,
+    made: NewBenchmark,
     rows: Sequence[Mapping[str, Any]],
     about: About,
     respondents: Sequence[str],
