@@ -506,7 +506,34 @@ def criterion(audit: BenchmarkAudit) -> Table | None:
     """How far the scores follow people's labels; None where nobody labelled answers."""
     if not any(_belongs(e, "criterion") for e in audit.estimates):
         return None
-    return family_table(audit, ["criterion"], "Scores compared with people's labels")
+    notes = {
+        _who_labelled(e)
+        for e in audit.estimates
+        if e.indicator == "criterion.labelled_answers" and "pool" in e.detail
+    }
+    return family_table(
+        audit,
+        ["criterion"],
+        "Scores compared with people's labels",
+        note=" ".join(sorted(notes)),
+    )
+
+
+def _who_labelled(count: Estimate) -> str:
+    """Who labelled how many answers, what became of labels that differ, and how answers were
+    chosen.
+    """
+    detail = count.detail
+    each = [f"{rater} ({labels:,})" for rater, labels in (detail.get("raters") or {}).items()]
+    who = f"Labels are by {listed(each)}. " if each else "Who labelled is not said. "
+    pooled = (
+        f"Several labels of an answer are pooled ({detail['pool']}): {detail['adjudicated']:,} were"
+        f" adjudicated, {detail['unresolved']:,} are unresolved. "
+        if len(each) > 1
+        else ""
+    )
+    chosen = "The answers were chosen with known probabilities." if detail["drawn"] else ""
+    return f"{who}{pooled}{chosen}".strip()
 
 
 def stages(audit: BenchmarkAudit) -> Table | None:
