@@ -11,7 +11,7 @@ from itertools import chain
 
 from hqm.reports.comparison_answers import mark_apart
 from hqm.reports.latex_tables import Column, Entry, PaperTable, estimated, measured, plain
-from hqm.reports.tables import TASKS, cell, find, number, short
+from hqm.reports.tables import TASKS, cell, find, short
 
 from hqm import (
     HALLUCINATION_TYPES,
@@ -532,8 +532,3 @@ def _judge(audits: Sequence[BenchmarkAudit]) -> PaperTable | None:
             notes=_noted(judged, "Intervals: 95%, over models."),
         )
     )
-
-
-def summary_line(tables: Sequence[PaperTable]) -> str:
-    """What was written, as a line for the terminal."""
-    return ", ".join(f"{table.name} ({number(len(table.rows), 0)} rows)" for table in tables)

@@ -603,10 +603,11 @@ def _not_measured(row: BudgetRow) -> tuple[Sentence, ...]:
 def _repeat(audit: BenchmarkAudit, answered: SevenAnswers, policy: Policy) -> tuple[Sentence, ...]:
     metric = leading(audit)
     rho = find(audit, "test_retest.rho_g", metric)
-    if rho is None or rho.value is None:
-        return (
-            _not_measured(BudgetRow(source="seed")) if rho is None else (say(f"No: {rho.reason}."),)
-        )
+    if rho is None:
+        return _not_measured(BudgetRow(source="seed"))
+    if rho.value is None:
+        alone = len(audit.respondents) == 1
+        return (say(f"Not known: {'one model answered' if alone else rho.reason}."),)
     wanted = goal("test_retest.rho_g", policy)
     opened = {
         "fine": "Yes.",

@@ -55,17 +55,6 @@ def goal(indicator: str, policy: Policy | None = None) -> Goal:
     return Goal(0.9, "fixed_models", default_policy().name)
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
-    """The lowest and the highest value over respondents."""
-
-    low: float
-    high: float
-
-    def times(self, factor: float) -> Range:
-        return Range(self.low * factor, self.high * factor)
-
-
 def known(value: object) -> float | None:
     """A finite number, or None for whatever else an edited audit may hold.
 
@@ -85,22 +74,6 @@ def rows(estimate: Estimate | None, key: str) -> list[Mapping[str, Any]]:
         if isinstance(listed, (list, tuple))
         else []
     )
-
-
-def over_respondents(estimate: Estimate | None) -> Range | None:
-    """The lowest and the highest value of single respondents."""
-    if estimate is None:
-        return None
-    ends = estimate.detail.get("range")
-    if isinstance(ends, (list, tuple)) and len(ends) == 2:
-        low, high = map(known, ends)
-        if low is not None and high is not None:
-            return Range(low, high)
-    by = estimate.detail.get("by_respondent")
-    values = (
-        [v for v in map(known, by.values()) if v is not None] if isinstance(by, Mapping) else []
-    )
-    return Range(min(values), max(values)) if values else None
 
 
 def by_people(estimate: Estimate) -> bool:

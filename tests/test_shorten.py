@@ -296,6 +296,7 @@ def test_held_out_families_choose_the_method() -> None:
     assert set(errors.errors) == set(METHODS)
     assert all(0.005 < error < 0.2 for error in errors.errors.values())
     assert set(short.errors) == set(METHODS)
+    assert short.gain_over_random == short.errors["random"] - short.errors[short.method]
     assert short.errors[short.method] < 1.5 * min(short.errors.values())
 
 

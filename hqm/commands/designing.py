@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -106,6 +107,18 @@ def shorten(
         _show(made)
 
 
+def _gain_said(gain: float, error: float) -> str:
+    """What choosing the items gains over drawing as many at random."""
+    if not math.isfinite(gain):
+        return "gain over random items: not measured"
+    if gain <= 0:
+        return f"gain over as many items drawn at random: none (error {error:.4f})"
+    return (
+        f"gain over as many items drawn at random: error {error - gain:.4f} instead of"
+        f" {error:.4f} ({gain / error:.0%} less)"
+    )
+
+
 def _show(made: Shortened) -> None:
     from hqm.decisions.item_choice import METHODS
 
@@ -124,6 +137,7 @@ def _show(made: Shortened) -> None:
         f"method: {chosen.method}, {METHODS[chosen.method].words} (errors on families left out:"
         f" {errors})"
     )
+    print(_gain_said(chosen.gain_over_random, chosen.errors.get("random", math.nan)))
     print("what is lost, on families that did not choose the items:")
     table = terminal_table(
         "", "form", "metric", "mean error", "Kendall's tau", "intervals that hold", "half width"

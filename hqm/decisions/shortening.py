@@ -313,6 +313,13 @@ class Shortening:
         """How many items each form has."""
         return len(self.forms[0].items)
 
+    @property
+    def gain_over_random(self) -> float:
+        """How much smaller the error is than that of as many items drawn at random; NaN where these
+        were not tried.
+        """
+        return self.errors.get("random", math.nan) - self.errors[self.method]
+
 
 def number_of_items(wanted: str | float, there: int) -> int:
     """How many items a share ("10%", 0.1) or a number ("500", 500) means.

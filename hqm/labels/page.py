@@ -31,9 +31,9 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hqm.errors import DataError, HQMError, UsageError
+from hqm.errors import DataError, HQMError, ImageError, UsageError
 from hqm.files.cache import replacing
-from hqm.files.images import as_rgb
+from hqm.files.images import as_rgb, check_picture
 from hqm.labels.label_schema import CANNOT_SAY, read_reply
 from hqm.labels.label_store import Label
 from hqm.labels.rater_view import Shown, visible
@@ -298,7 +298,10 @@ class Pages:
         path = self.study.picture(uid) if known else None
         if path is None:
             raise HTTPException(404)
-        content, kind = await run_in_threadpool(picture_bytes, path)
+        try:
+            content, kind = await run_in_threadpool(picture_bytes, path)
+        except ImageError:
+            raise HTTPException(404) from None
         return Response(
             content, media_type=kind, headers={"cache-control": "private, max-age=3600"}
         )
@@ -447,7 +450,14 @@ def _milliseconds(text: str) -> int | None:
 
 
 def picture_bytes(path: Path) -> tuple[bytes, str]:
-    """Return a picture that a browser can show, without the file's metadata."""
+    """Return a picture that a browser can show, without the file's metadata.
+
+    Raises
+    ------
+    ImageError
+        The file is no picture, such as an SVG, or breaks off.
+    """
+    check_picture(path)
     from PIL import Image
 
     content = path.read_bytes()

@@ -281,7 +281,7 @@ def icc_of_mean(single: Coefficient, k: int) -> Coefficient:
     0.6667
     """
 
-    if single.status not in ("ok", "not_informative"):
+    if single.status not in ("ok", "not_informative") or k == 1:
         return single
     lowest = -1 / (k - 1)
     if single.value <= lowest + 1e-12:

@@ -9,7 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image
 
 import hqm
 from hqm.respondents.base import KEY, RespondentName
@@ -165,6 +167,21 @@ def test_no_key_stands_in_a_name_or_in_the_lock(
         held = (tmp_path / "s.sqlite.lock").read_text()
     assert key not in held
     assert "hqm audit" in held
+
+
+def test_a_picture_that_cannot_be_shown_is_missing_and_no_fault_of_the_server(
+    tmp_path: Path,
+) -> None:
+    from hqm.labels.page import picture_bytes
+
+    whole = tmp_path / "whole.png"
+    Image.fromarray(np.arange(64 * 64, dtype=np.uint16).reshape(64, 64) * 16).save(whole)
+    assert picture_bytes(whole)[1] == "image/png"
+    (tmp_path / "cut.png").write_bytes(whole.read_bytes()[:-40])
+    (tmp_path / "drawn.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
+    for name in ("cut.png", "drawn.svg"):
+        with pytest.raises(hqm.ImageError):
+            picture_bytes(tmp_path / name)
 
 
 @pytest.mark.parametrize(

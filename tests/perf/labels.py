@@ -32,7 +32,6 @@ from hqm.imports.human_labels import LabelContext
 from hqm.indicators import Protocol, case
 from hqm.indicators.cases import Case
 from hqm.indicators.catalogue import indicators_of
-from hqm.indicators.engine import answer
 from hqm.indicators.indicator import Result
 from hqm.labels.label_designs import Candidate, draw, forecast
 from hqm.labels.label_pooling import pool_labels
@@ -42,6 +41,7 @@ from hqm.psychometrics import stage_agreement
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.metrics import Metric, mean_of
 from hqm.types import Cell, Form, Item, Judgement, Response, Verdict
+from tests.indicator_answers import answer
 
 ACCURACY = Metric("accuracy", mean_of("right"), share=True)
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "people_numbers.md"

@@ -35,7 +35,6 @@ import numpy.typing as npt
 
 from hqm.indicators import Protocol, case
 from hqm.indicators.catalogue import indicators_of
-from hqm.indicators.engine import answer
 from hqm.indicators.indicator import Result
 from hqm.lint.answer_leaks import check_leaks
 from hqm.psychometrics import (
@@ -53,6 +52,7 @@ from hqm.psychometrics import (
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import ACCURACY
 from hqm.types import Cell, Form, Item
+from tests.indicator_answers import answer
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]

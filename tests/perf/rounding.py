@@ -21,11 +21,11 @@ import numpy as np
 import hqm
 from hqm.indicators import Protocol, case
 from hqm.indicators.catalogue import indicators_of
-from hqm.indicators.engine import answer
 from hqm.psychometrics import g_and_phi
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Metric
 from hqm.types import Cell, Response
+from tests.indicator_answers import answer
 
 PROTOCOL = Protocol("simulated", "", "")
 ERRORS = {
