@@ -42,7 +42,7 @@ QUESTIONS = (
         "Does the wording move them?",
         "whether a leaderboard must fix the wording, or average over several",
         tuple(
-            "form_correlation icc_a1_of_forms icc_ak_of_forms form_heterogeneity equivalence"
+            "form_correlation icc_a1_of_forms phi_of_forms form_heterogeneity equivalence"
             " acquiescence coherence balanced_score yes_ratio_shift d_prime_shift criterion_shift"
             " length_shift length_elasticity position_bias".split()
         ),

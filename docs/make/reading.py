@@ -175,12 +175,12 @@ READING: Mapping[str, tuple[str, str]] = {
         ),
         "Over [k] wordings, scores of one wording agree by ICC(A,1) = [value] [interval].",
     ),
-    "icc_ak_of_forms": (
+    "phi_of_forms": (
         (
             "Larger by construction: it is the reliability of a mean over all wordings, which a"
             " leaderboard of one wording does not show."
         ),
-        "The mean of [k] wordings would agree by ICC(A,k) = [value].",
+        "The mean of [k] wordings would come back in others by Phi = [value] [interval].",
     ),
     # does the wording move them?
     "form_correlation": (
