@@ -295,3 +295,21 @@ def test_a_score_on_another_scale_is_in_its_own_points() -> None:
     )
     points = Points.of(replace(whole(), respondents=rows))
     assert (points.said(-0.093), Points.of(whole()).said(-0.093)) == ("−0.09", "−9.3")
+
+
+def test_what_is_quoted_is_verified(written: Path, run: Run) -> None:
+    """The statement for a caption and each sentence carry a signature that the audit resolves."""
+    status, out, _ = run("report", written.parent, "--quote")
+    assert status == 0
+    statement, *sentences = out.splitlines()
+    assert len(sentences) == len(quotes(whole(), "0.1.0"))
+    signatures = [re.findall(r"\b[0-9a-f]{12}\b", line)[-1] for line in (statement, *sentences)]
+    for signature in dict.fromkeys(signatures):
+        assert run("report", written, "--verify", signature)[0] == 0
+
+
+def test_one_thing_is_written_at_a_time(written: Path, run: Run, tmp_path: Path) -> None:
+    status, _, err = run("report", written, "--card", "--badge")
+    assert status == 2
+    assert "--card" in err
+    assert "--badge" in err

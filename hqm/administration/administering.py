@@ -27,7 +27,7 @@ _AT_ONCE = 5000
 """Answers that are committed together."""
 
 
-class Intake:
+class RecordedJobs:
     """The jobs of one recorded respondent, whose answers go into the store without any request."""
 
     def __init__(self, store: Store, jobs: Sequence[Job]) -> None:
@@ -165,25 +165,19 @@ def administer(
     for job in jobs:
         by_respondent.setdefault(id(job.assignment.respondent), []).append(job)
     budget = budget or Budget()
-    recorded = [
-        isinstance(of[0].assignment.respondent, RecordedRespondent) for of in by_respondent.values()
-    ]
-    intakes = [
-        Intake(store, of)
-        for of, known in zip(by_respondent.values(), recorded, strict=True)
-        if known
-    ]
-    worksheets = [
-        _Worksheet(store, of, budget)
-        for of, known in zip(by_respondent.values(), recorded, strict=True)
-        if not known
-    ]
-    total = sum(len(worksheet.requests) for worksheet in worksheets)
-    reasons = Counter(reason for worksheet in worksheets for reason in worksheet.store_broken())
+    recorded_jobs: list[RecordedJobs] = []
+    live_jobs: list[_LiveJobs] = []
+    for of_respondent in by_respondent.values():
+        if isinstance(of_respondent[0].assignment.respondent, RecordedRespondent):
+            recorded_jobs.append(RecordedJobs(store, of_respondent))
+        else:
+            live_jobs.append(_LiveJobs(store, of_respondent, budget))
+    total = sum(len(live_job.requests) for live_job in live_jobs)
+    reasons = Counter(reason for live_job in live_jobs for reason in live_job.store_broken())
     states = Counter({"error": reasons.total()})
     taken = asked = 0
-    for intake in intakes:
-        for job, stored in intake.batches() if not stop() else ():
+    for recorded_job in recorded_jobs:
+        for job, stored in recorded_job.batches() if not stop() else ():
             if progress:
                 progress(job, len(stored))
             taken += len(stored)
@@ -194,29 +188,31 @@ def administer(
     failed: dict[int, HQMError] = {}
     run = engine or make_engine(workers=workers)
     for i, batch in run(
-        [(worksheet.respondent, worksheet.admitted()) for worksheet in worksheets], stop
+        [(live_job.respondent, live_job.admitted()) for live_job in live_jobs], stop
     ):
         if isinstance(batch, HQMError):
             failed.setdefault(i, batch)
             continue
-        counts, stored = worksheets[i].store_answers(batch)
+        counts, stored = live_jobs[i].store_answers(batch)
         for job, count in counts:
             if progress:
                 progress(job, count)
         asked += len(batch)
         states.update(response.outcome for response in stored)
         reasons.update(response.reason for response in stored if response.state == "error")
-    for worksheet in worksheets:
-        worksheet.record_complete()
-        worksheet.give_back()
-    left = total - asked + sum(intake.left for intake in intakes) if stop() or budget.reached else 0
-    given_up = tuple((worksheets[i].respondent.name, error) for i, error in failed.items())
-    refused = sum(worksheet.refused for worksheet in worksheets if worksheet.has_answered)
-    refused += sum(intake.refused for intake in intakes)
+    for live_job in live_jobs:
+        live_job.record_complete()
+        live_job.give_back()
+    left = 0
+    if stop() or budget.reached:
+        left = total - asked + sum(recorded_job.left for recorded_job in recorded_jobs)
+    given_up = tuple((live_jobs[i].respondent.name, error) for i, error in failed.items())
+    refused = sum(live_job.refused for live_job in live_jobs if live_job.has_answered)
+    refused += sum(recorded_job.refused for recorded_job in recorded_jobs)
     return Outcome(taken + asked, states["error"], given_up, left, refused, states, reasons)
 
 
-class _Worksheet:
+class _LiveJobs:
     """One respondent's jobs, with each distinct question once, and where each answer is stored."""
 
     def __init__(self, store: Store, jobs: Sequence[Job], budget: Budget) -> None:

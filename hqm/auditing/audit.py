@@ -493,8 +493,8 @@ class BenchmarkAudit:
     design`; `auditor.parts_in` reads them.
     """
     stopped: Annotated[Mapping[str, Any], _Like(_Stopped | NoRow)] = field(default_factory=dict)
-    """Where a rule stopped the asking (`hqm audit --until`): rule, pictures and items used, and a row
-    for each respondent.
+    """Where a rule stopped the asking (`--until`): rule, pictures and items used, and a row for each
+    respondent.
     """
     tools: tuple[Annotated[Mapping[str, Any], _Like(ScoreComparison)], ...] = ()
     """Where the tools that recorded answers score them otherwise than HQM

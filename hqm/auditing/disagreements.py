@@ -42,7 +42,7 @@ PIXELS = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ExampleAnswer:
     """One respondent's answer in one administration, with its verdict."""
 
     respondent: str
@@ -84,7 +84,7 @@ class Example:
     facets: Mapping[str, float]
     prompts: Mapping[str, str]
     targets: Mapping[str, str]
-    answers: tuple[Said, ...]
+    answers: tuple[ExampleAnswer, ...]
     respondents: Count
 
     def to_dict(self) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def examples(
     for facet, matrix in pairs:
         gap = _gaps(first, matrix)
         gaps[facet] = np.fmax(gaps[facet], gap) if facet in gaps else gap
-    scenes = _Scenes(benchmark, answers, judges, forms, respondents, matrices, labelled)
+    scenes = _AnswersByItem(benchmark, answers, judges, forms, respondents, matrices, labelled)
     means = {facet: _mean(gap) for facet, gap in gaps.items()}
     return [
         scenes.example(first.items[i], gaps, means, i) for i in _chosen(first.items, means, most)
@@ -180,7 +180,7 @@ def _chosen(
     return list(chosen)[:most]
 
 
-class _Scenes:
+class _AnswersByItem:
     """Reads the answers and judgements of single items from the store."""
 
     def __init__(
@@ -226,7 +226,7 @@ class _Scenes:
             answer
             for name in order
             for matrix in self.matrices.values()
-            for answer in self._said(item, name, matrix)
+            for answer in self._of_respondent(item, name, matrix)
         ]
         answers += [
             answer
@@ -247,7 +247,7 @@ class _Scenes:
             respondents=len(names),
         )
 
-    def _said(self, item: Item, name: str, matrix: ScoreMatrix) -> list[Said]:
+    def _of_respondent(self, item: Item, name: str, matrix: ScoreMatrix) -> list[ExampleAnswer]:
         cell = matrix.cell
         column = self._columns[id(matrix)].get(item.id)
         response = self._response(cell, item.id, name)
@@ -256,7 +256,7 @@ class _Scenes:
         value = finite(float(matrix.values[matrix.respondents.index(name), column]))
         verdict, words = self._verdict(self.forms[cell.form].by_id[item.id], name, response, cell)
         return [
-            Said(
+            ExampleAnswer(
                 name,
                 str(cell),
                 _cut(response.text),
@@ -268,12 +268,16 @@ class _Scenes:
             )
         ]
 
-    def _label(self, item: Item, name: str, matrix: ScoreMatrix) -> list[Said]:
+    def _label(self, item: Item, name: str, matrix: ScoreMatrix) -> list[ExampleAnswer]:
         column = self._columns[id(matrix)].get(item.id)
         if column is None or name not in matrix.respondents:
             return []
         value = finite(float(matrix.values[matrix.respondents.index(name), column]))
-        return [] if value is None else [Said(name, str(matrix.cell), "", "ok", "", "", value)]
+        return (
+            []
+            if value is None
+            else [ExampleAnswer(name, str(matrix.cell), "", "ok", "", "", value)]
+        )
 
     def _response(self, cell: Cell, item: str, name: str) -> Response | None:
         key = (cell.form, name, cell.run, cell.resolution)

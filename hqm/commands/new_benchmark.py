@@ -36,7 +36,7 @@ _SCENES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class NewBenchmark:
     """What was written."""
 
     folder: Path
@@ -74,7 +74,7 @@ def write_new_benchmark(
     *,
     columns: Sequence[str] = (),
     split: str | None = None,
-) -> Made:
+) -> NewBenchmark:
     """Write the folder of a new benchmark.
 
     All is read, checked and written beside the folder first, so that the folder is there whole or
@@ -139,7 +139,7 @@ def write_new_benchmark(
         else:
             chosen = cast(Task, task) if task else "yes_no"
             rows, respondents = _samples(chosen, beside / "images")
-            made = Made(folder=folder, task=chosen, items=len(rows), pictures=_SCENES)
+            made = NewBenchmark(folder=folder, task=chosen, items=len(rows), pictures=_SCENES)
         _write(beside, name, made, rows, about, respondents)
     return replace(made, folder=folder)
 
@@ -152,7 +152,7 @@ def _from_source(
     about: About,
     columns: Sequence[str],
     split: str | None,
-) -> tuple[Made, Sequence[Mapping[str, Any]], About]:
+) -> tuple[NewBenchmark, Sequence[Mapping[str, Any]], About]:
     named_columns = parse_columns(columns)
     source = open_source(questions)
     if split:
@@ -161,7 +161,7 @@ def _from_source(
     gathered = Gathered(beside / "images", _place_of_pictures(images) if images else None)
     read = read_questions(source, named_columns, gathered, cast("Task | None", task))
     shown = sum("image" in row for row in read.rows)
-    made = Made(
+    made = NewBenchmark(
         folder=beside,
         task=read.task,
         items=len(read.rows),
@@ -186,8 +186,8 @@ def _place_of_pictures(images: str) -> ImageSource:
         raise UsageError(
             "pictures are copied from this machine only",
             place=images,
-            remedy="Fetch the pictures and name their folder, or write whole addresses into the column of"
-            " pictures.",
+            remedy="Fetch the pictures and name their folder, or write whole addresses into their"
+            " column.",
         )
     if not Path(images).exists():
         raise UsageError("there is no such folder or zip", place=images, remedy="Correct --images.")
@@ -236,7 +236,7 @@ def _move(beside: Path, folder: Path) -> None:
 def _write(
     folder: Path,
     name: str,
-    made: Made,
+    made: NewBenchmark,
     rows: Sequence[Mapping[str, Any]],
     about: About,
     respondents: Sequence[str],

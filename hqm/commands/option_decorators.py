@@ -173,9 +173,7 @@ def with_keywords(
 
         wrapped.__signature__ = outer  # type: ignore[attr-defined]
         helps = [f"{name}\n    {option.help}" for name, option in taken.items()]
-        helps += [
-            "machine\n    A file of settings, which the option `--machine` names on the command line."
-        ]
+        helps += ["machine\n    A file of settings, as the option `--machine` of the command line."]
         wrapped.__doc__ = "\n".join(
             [inspect.getdoc(function) or "", "", "Options", "-------", *helps]
         )

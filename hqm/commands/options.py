@@ -1,8 +1,8 @@
 """The options that commands share, each stated once: a field of `RunOptions` with its type, its
 default, its help and its group.
 
-`hqm.commands.option_decorators` makes the options of the command line and the keywords of the Python
-API from them, so that both have the same names, defaults and meanings. What seldom changes from run
+`hqm.commands.option_decorators` makes the options of the command line and the keywords of the
+Python API from them, so that both have the same names, defaults and meanings. What seldom changes from run
 to run is a setting: a line of `hqm.toml`, or `--set NAME=VALUE`, in place of an option.
 """
 
@@ -515,7 +515,7 @@ class Compute:
     device: Annotated[
         str,
         Setting(
-            "Where local models run: auto (all GPUs there are, one process each), cpu, cuda, cuda:1, mps."
+            "Where local models run: auto (all GPUs, one process each), cpu, cuda, cuda:1, mps."
         ),
     ] = "auto"
     dtype: Annotated[

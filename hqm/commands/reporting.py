@@ -80,7 +80,7 @@ def report(
         typer.Option(
             "--quote",
             rich_help_panel=WHAT,
-            help="Print sentences to copy, with intervals and signatures.",
+            help="Print the statement for a caption, and sentences to copy, with signatures.",
         ),
     ] = False,
     verify: Annotated[
@@ -104,6 +104,10 @@ def report(
     from hqm.auditing.audit import Audit
     from hqm.auditing.policy import Policy
 
+    asked = {"--figure": figure, "--card": card, "--badge": badge, "--quote": quote}
+    named = [flag for flag, wanted in {**asked, "--verify": verify}.items() if wanted]
+    if len(named) > 1:
+        raise UsageError(f"{' and '.join(named)} are two reports", remedy="Ask for one at a time.")
     audits = [Audit.load(find_audit(path)) for path in audit_files]
     joined, held = _joined(audits), Policy.load(policy)
     cards = importlib.import_module("hqm.reports.benchmark_card")
@@ -111,8 +115,11 @@ def report(
         _verify(joined, verify.strip(), options.output.as_json)
         return
     if quote:
-        for quoted in (q for audit in joined.audits for q in cards.quotes(audit, __version__)):
-            print(f"{quoted.title}: {quoted.sentence}")
+        sentences = importlib.import_module("hqm.reports.sentences")
+        for audit in joined.audits:
+            print(f"{audit.title}: {sentences.statement(audit, __version__)}")
+            for quoted in cards.quotes(audit, __version__):
+                print(f"  {quoted.title}: {quoted.sentence}")
         return
     content: str | bytes
     if card:

@@ -110,7 +110,7 @@ def _audits(
     if not respondents:
         raise DesignError(
             f"the store has no answer to {benchmark.name}",
-            remedy=f"Ask with `hqm audit --no-report {benchmark.name} --store FILE`, or name another store.",
+            remedy=f"Ask with `hqm audit {benchmark.name} --store FILE`, or name another store.",
         )
     _cut_to_asked(session, benchmark, respondents)
     evidence = session.evidence(benchmark, respondents, pictures=False, recorded=recorded)

@@ -223,8 +223,8 @@ class Session:
                 "its price is not known, and --max-cost bounds the cost",
                 place=respondent.name,
                 remedy=(
-                    "Write ?price_in=MONEY&price_out=MONEY behind its name, or give --set price_in=and"
-                    " --set price_out=...."
+                    "Write ?price_in=MONEY&price_out=MONEY behind its name, or set price_in and"
+                    " price_out."
                 ),
             )
 

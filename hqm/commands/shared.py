@@ -72,7 +72,7 @@ def existing(path: Path, names: Sequence[str]) -> Path:
         raise UsageError(
             "there is no such store",
             place=str(path),
-            remedy=f"Name another with --store, or make it: `hqm audit --no-report {shlex.join(names)} --store"
+            remedy=f"Name another with --store, or make it: `hqm audit {shlex.join(names)} --store"
             f" {shlex.quote(str(path))}`.",
         )
     return path

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hqm.benchmark.download import Fetched
     from hqm.benchmark.findings import Finding
     from hqm.benchmark.log_benchmark import LogBenchmark
-    from hqm.commands.new_benchmark import Made
+    from hqm.commands.new_benchmark import NewBenchmark
     from hqm.commands.session import Plan, Session
     from hqm.comparison.key_effects import KeyEffect
     from hqm.decisions.stopping import StoppedRun
@@ -380,7 +380,7 @@ def _tally(severities: Sequence[str]) -> str:
     return f"found: {', '.join(counted)}" if counted else "nothing found"
 
 
-def made(new: Made) -> None:
+def made(new: NewBenchmark) -> None:
     """`hqm new`: what was read and written, and what to do next."""
     print(f"{new.folder}: {new.items} {new.task} items, {new.pictures} pictures")
     if new.columns:

@@ -146,7 +146,7 @@ def bars(jobs: Sequence[Job], quiet: bool = False) -> Iterator[Progress]:
         return
     total = sum(len(job.todo) for job in todo)
     if not can_redraw(sys.stderr):
-        lines = _Lines("answers", total)
+        lines = _ProgressLines("answers", total)
         yield lambda _job, count: lines.advance(count)
         return
     with _shown(_with_time) as shown:
@@ -190,12 +190,12 @@ def _counting(
         yield lambda _name, _done, _total: None
         return
     if not can_redraw(sys.stderr):
-        lines: dict[str, _Lines] = {}
+        lines: dict[str, _ProgressLines] = {}
 
         def say(name: str, done: int, total: int) -> None:
             # a later stage of a judge asks more: the total grows as it becomes known
             total = max(done, total) if total else 0
-            lines.setdefault(name, _Lines(line.format(name), total)).reach(done, total)
+            lines.setdefault(name, _ProgressLines(line.format(name), total)).reach(done, total)
 
         yield say
         return
@@ -279,7 +279,7 @@ def _duration(seconds: float) -> str:
     )
 
 
-class _Lines:
+class _ProgressLines:
     """Progress as a line now and then."""
 
     def __init__(self, what: str, total: int) -> None:

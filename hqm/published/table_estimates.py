@@ -302,8 +302,8 @@ def _equivalent(
     margin = equivalence_margin(declared)
     if declared is None:
         reason = (
-            "no margin is declared (--set margin=...), and a table without reruns shows no noise of seeds"
-            " that could set one"
+            "no margin is declared (--set margin=...), and a table without reruns shows no noise of"
+            " seeds that could set one"
         )
         return Coefficient.absent("not_applicable", reason), {}
     if margin.status != "ok":

@@ -34,7 +34,7 @@ from hqm.version import __version__
 # What a Ray actor does: hold one respondent at a time, and answer a shard batch by batch.
 # ----------------------------------------------------------------------
 
-Said = tuple[str, Any]
+Message = tuple[str, Any]
 """`batch` with (place, response) pairs, `lacks` with paths, `end`, or `failed` with an error."""
 
 
@@ -64,7 +64,7 @@ class Actor:
 
     def take(
         self, respondent: Respondent, requests: Sequence[Request], pictures: Mapping[Path, str]
-    ) -> Said:
+    ) -> Message:
         """Begin a shard; `pictures` are the hashes to check on a node that is not the driver's."""
         from hqm.signature import digest_file
 
@@ -85,7 +85,7 @@ class Actor:
         key = pictures.get(request.image) if request.image is not None else None
         return replace(request, image=self._files[key]) if key in self._files else request
 
-    def put(self, contents: Mapping[Path, bytes]) -> Said:
+    def put(self, contents: Mapping[Path, bytes]) -> Message:
         """Keep the pictures that this node lacks."""
         import io
 
@@ -97,7 +97,7 @@ class Actor:
         self._lacks = {}
         return "batch", []
 
-    def more(self) -> Said:
+    def more(self) -> Message:
         """The next batch, or the end."""
         if self._lacks:
             return "batch", []
