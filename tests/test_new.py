@@ -21,7 +21,7 @@ import pytest
 from PIL import Image
 
 import hqm
-from hqm.lint import code_of, lint_benchmarks
+from hqm.lint import code_of, findings_of, lint_benchmarks
 from tests.conftest import ROOT, Run
 from tests.hub_server import HubServer
 from tests.messages import tells, text_of
@@ -708,3 +708,61 @@ def test_a_hub_that_does_not_answer(run: Run, tmp_path: Path, hub: HubServer) ->
         False,
     ), err
     assert not (tmp_path / "made").exists()
+
+
+# --- rows of which no item can be made ---
+
+
+def faulty(path: Path) -> Path:
+    rows: list[dict[str, Any]] = [
+        {"question": f"What is {i} + {i}?", "answer": str(2 * i)} for i in range(10)
+    ]
+    for i in (2, 5, 6, 8):
+        rows[i]["answer"] = ""
+    rows[3]["question"] = ""
+    return json_lines(path, rows)
+
+
+def test_all_faulty_rows_are_named_at_once_with_their_numbers(run: Run, tmp_path: Path) -> None:
+    status, _, err = run("new", tmp_path / "b", "--from", faulty(tmp_path / "q.jsonl"))
+    assert status == 1
+    assert tells(err, "new.faults", faults=5, rows=10)
+    assert all(f"row {i}" in err for i in (3, 4, 6, 7))
+    assert "4: " in err
+    assert "--keep-going" in err
+    assert not (tmp_path / "b").exists()
+
+
+def test_faulty_rows_are_left_out_and_listed(run: Run, tmp_path: Path) -> None:
+    source = faulty(tmp_path / "q.jsonl")
+    status, out, err = run("new", tmp_path / "b", "--from", source, "--keep-going")
+    assert status == 0, err
+    assert "left_out.csv" in out
+    assert [item.prompt for item in hqm.load(tmp_path / "b").original.items] == [
+        f"What is {i} + {i}?" for i in (0, 1, 4, 7, 9)
+    ]
+    assert len((tmp_path / "b" / "left_out.csv").read_text().splitlines()) == 6
+
+
+def test_equal_questions_about_pictures_without_names_do_not_contradict(
+    run: Run, tmp_path: Path
+) -> None:
+    rows = [{"question": "Is it in the image?", "answer": ("yes", "no")[i % 2]} for i in range(4)]
+    rows += [{"question": "Is 2 even?", "answer": answer} for answer in ("yes", "no")]
+    assert run("new", tmp_path / "b", "--from", json_lines(tmp_path / "q.jsonl", rows))[0] == 0
+    benchmark = hqm.load(tmp_path / "b")
+    listed = [
+        f for f in findings_of(benchmark, benchmark.original) if f.name == "contradictory-label"
+    ]
+    assert [finding.count for finding in listed] == [1]
+
+
+def test_equal_options_are_a_finding_and_no_refusal(run: Run, tmp_path: Path) -> None:
+    rows = [
+        {"question": "Which one?", "options": ["red", "red", "blue"], "answer": "C"},
+        {"question": "Which other?", "options": ["red", "green"], "answer": "A"},
+    ]
+    assert run("new", tmp_path / "b", "--from", json_lines(tmp_path / "q.jsonl", rows))[0] == 0
+    benchmark = hqm.load(tmp_path / "b")
+    (listed,) = (f for f in findings_of(benchmark, benchmark.original) if f.name == "equal-options")
+    assert listed.count == 1

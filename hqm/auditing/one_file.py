@@ -20,6 +20,7 @@ from hqm.errors import AnswerError, UsageError
 from hqm.imports.detect import written_by_tool
 from hqm.judges.procedure import verdicts
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
+from hqm.scoring.metrics import Metric
 from hqm.signature import digest, digest_file, sign
 from hqm.types import STATES, Cell, Form, Response, finite
 from hqm.version import __version__
@@ -56,6 +57,8 @@ class FileScore:
     """The tool's own scores beside HQM's, where the file is a log that has them
     (`ScoreComparison.to_dict`).
     """
+    by_part: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    """Part -> every metric over its items, where the answers are to several parts."""
     by_key: Mapping[str, Any] = field(default_factory=dict)
     """The same answers by a corrected key: `key`, `changed`, `left_out`, `n` and `metrics`."""
 
@@ -143,6 +146,7 @@ def score_file(
         states={state: counts[state] for state in STATES if counts.get(state)},
         signature=sign(signature),
         mode=benchmark.mode or None,
+        by_part=_by_part(matrix, [m for m in metrics if not m.subset], parts),
         withheld=int(matrix.withheld.sum()),
         criterion=(
             _against_labels(benchmark, matrix, form, criterion, answers.stem) if criterion else {}
@@ -150,6 +154,24 @@ def score_file(
         recorded=compared[0].to_dict() if compared else {},
         by_key=_by_key(benchmark, form, responses, key) if key else {},
     )
+
+
+def _by_part(
+    matrix: ScoreMatrix, metrics: Sequence[Metric], parts: set[str]
+) -> dict[str, dict[str, float | None]]:
+    """Every metric over the items of each part, in the order of the items."""
+    if len(parts) < 2:
+        return {}
+    of_items = np.array([item.part for item in matrix.items])
+    return {
+        part: {
+            metric.name: finite(
+                float(metric.printed(matrix.units(metric, of_items == part).sums)[0])
+            )
+            for metric in metrics
+        }
+        for part in dict.fromkeys(of_items.tolist())
+    }
 
 
 def _by_key(

@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -152,6 +153,12 @@ _ALL = (
         "warning",
         "Questions about one picture ask the same in other words: their content words have the same"
         " lemmas.",
+    ),
+    Code(
+        "D106",
+        "equal-options",
+        "warning",
+        "Two options of a question are equal, so that an answer by its words names both.",
     ),
     Code(
         "L101",
@@ -329,6 +336,7 @@ _REMEDIES = {
     "D101": "Keep one of the rows that repeat a picture and question.",
     "D102": "Keep one of the questions that differ in no word.",
     "D103": "Read the picture, keep the right answer, and take the other row out.",
+    "D106": "Write the options so that no two are equal.",
     "D105": "Read the questions; keep one of those that ask the same.",
     "D104": (
         "Read the pictures, correct the wrong one of the two answers, or take one of the items out."
@@ -523,11 +531,37 @@ def same_question(
         files.
     """
     groups: dict[tuple[str, str], list[Item]] = defaultdict(list)
+    named = names_pictures(form)
     for item in form.items:
-        groups[
-            copies.get(item.image or "", item.image or ""), " ".join(item.prompt.split())
-        ].append(item)
+        picture = shown_picture(item, named)
+        groups[copies.get(picture, picture), " ".join(item.prompt.split())].append(item)
     return groups
+
+
+_ABOUT_A_PICTURE = re.compile(
+    r"\b(?:image|picture|photo|figure|diagram|chart|graph|screenshot|scene|shown)s?\b",
+    re.IGNORECASE,
+)
+
+
+def names_pictures(form: Form) -> bool:
+    """Whether any item names a picture; where none does, questions may be about unknown ones."""
+    return any(item.image for item in form.items)
+
+
+def shown_picture(item: Item, named: bool) -> str:
+    """What stands for an item's picture where questions are compared: its name; in a form without
+    names of pictures, the item itself where the question is about one or has no words.
+
+    >>> shown_picture(Item("1", "Who is in the picture?", "vqa"), named=False)
+    'item 1'
+    >>> shown_picture(Item("1", "What is 7 + 2?", "vqa"), named=False)
+    ''
+    """
+    if item.image or named:
+        return item.image or ""
+    unknown = not item.prompt.strip() or _ABOUT_A_PICTURE.search(item.prompt)
+    return f"item {item.id}" if unknown else ""
 
 
 def check_form(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[Finding]:
@@ -561,6 +595,8 @@ def check_form(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[Fi
             shown,
             rows=tuple(row_of(*group) for group in contradictory),
         )
+    equal = [item for item in form.items if len(set(item.options)) < len(item.options)]
+    yield from finding("equal-options", "{n} questions have two equal options", equal)
     if form.items[0].task in ("yes_no", "choice"):
         yield from _balance(form)
         yield from _pattern(form)

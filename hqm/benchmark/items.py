@@ -147,11 +147,6 @@ def _options(value: Any, name: str, place: str) -> tuple[str, ...]:
             f"the options are {value!r:.60}, which is no list", place=place, remedy=remedy
         )
     options = tuple(_text(option, name, place, required=True).strip() for option in value)
-    twice = next((option for option in options if options.count(option) > 1), None)
-    if twice is not None:
-        raise FieldError(
-            f"the option {twice!r} stands twice", place=place, remedy="Keep one of the two."
-        )
     if len(options) > len(LETTERS):
         what = f"it has {len(options)} options, and there are {len(LETTERS)} letters to name them"
         raise FieldError(what, place=place, remedy=f"Keep at most {len(LETTERS)} options.")

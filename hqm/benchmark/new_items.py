@@ -8,12 +8,12 @@ import ast
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hqm.benchmark.card import Card
 from hqm.benchmark.items import item_of, item_type
-from hqm.benchmark.new_sources import Gathered, Name, Source, SourceRow
+from hqm.benchmark.new_sources import Gathered, Name, RowFaults, Source, SourceRow
 from hqm.errors import DataError, HQMError, UsageError
 from hqm.files.cache import is_url
 from hqm.types import HALLUCINATION_TYPES, LETTERS, Task
@@ -134,25 +134,25 @@ def choose_columns(
         No column has the questions, or a named column is not there.
     """
     there = ", ".join(map(repr, columns)) or "none"
-    for field, column in said.items():
+    for name, column in said.items():
         if column and column not in columns:
             remedy = f"The columns are {there}."
             raise DataError(
-                f"there is no column {column!r} for the field {field!r}", place=place, remedy=remedy
+                f"there is no column {column!r} for the field {name!r}", place=place, remedy=remedy
             )
     taken = {column for column in said.values() if column}
     normal: dict[str, str] = {}
     for column in columns:
         if column not in taken:
             normal.setdefault(re.sub(r"[\s-]+", "_", column.strip().lower()), column)
-    fields = {field: column for field, column in said.items() if column}
-    for field, names in COLUMNS.items():
-        if field not in said:
+    fields = {name: column for name, column in said.items() if column}
+    for name_of, names in COLUMNS.items():
+        if name_of not in said:
             named = next((normal[name] for name in names if name in normal), None)
-            if field == "image":
+            if name_of == "image":
                 named = _picture_column(named, [name for name in pictures if name not in taken])
             if named is not None:
-                fields[field] = named
+                fields[name_of] = named
     if "prompt" not in fields:
         what = f"no column has the questions (there are {there})"
         raise DataError(
@@ -205,15 +205,17 @@ Cells = tuple[SourceRow, Any, Any]
 """A row, its answer and its options as the cells have them."""
 
 
-def answers_of(cells: Sequence[Cells], chosen: Chosen, task: Task | None) -> Answers:
+def answers_of(
+    cells: Sequence[Cells], chosen: Chosen, task: Task | None, faults: RowFaults
+) -> Answers:
     """The right answers of questions, checked; `task` is told from them unless given.
 
-    Raises
-    ------
-    DataError
-        An answer is missing, or has no place in the task or among the options; options are no list.
+    A row whose answer is missing, or has no place in the task or among the options, is a fault.
     """
-    options = [_options(row, cell, chosen) for row, _, cell in cells]
+    options: list[tuple[tuple[str, ...], tuple[str, ...]]] = [((), ())] * len(cells)
+    for i, (row, _, cell) in enumerate(cells):
+        with faults.of(row):
+            options[i] = _options(row, cell, chosen)
     plain = [_plain(answer) for _, answer, _ in cells]
     chosen_task = task or task_of(
         [
@@ -231,21 +233,22 @@ def answers_of(cells: Sequence[Cells], chosen: Chosen, task: Task | None) -> Ans
     )
     for (row, _, _), target, (listed, names) in zip(cells, plain, options, strict=True):
         place = row.at(chosen.column("target"))
-        if chosen_task == "yes_no":
-            rows.append(Answered(_yes_or_no(target, place, said=task is not None)))
-        elif chosen_task == "choice":
-            letter = letter_of(
-                target, listed, names, zero_based, place, _options_place(row, chosen)
-            )
-            rows.append(Answered(letter, listed))
-        else:
-            if target in (None, "", []) and chosen_task == "vqa":
+        answered = Answered(target)
+        with faults.of(row):
+            if chosen_task == "yes_no":
+                answered = Answered(_yes_or_no(target, place, said=task is not None))
+            elif chosen_task == "choice":
+                letter = letter_of(
+                    target, listed, names, zero_based, place, _options_place(row, chosen)
+                )
+                answered = Answered(letter, listed)
+            elif target in (None, "", []) and chosen_task == "vqa":
                 raise DataError(
                     "there is no answer",
                     place=place,
                     remedy="Write the right answer, or remove the row.",
                 )
-            rows.append(Answered(target))
+        rows.append(answered)
     return Answers(chosen_task, tuple(rows))
 
 
@@ -365,11 +368,6 @@ def _of_letters(row: SourceRow, cell: Mapping[str, Any], chosen: Chosen) -> tupl
 
 
 def _checked(options: tuple[str, ...], place: str) -> tuple[str, ...]:
-    twice = next((option for option in options if options.count(option) > 1), None)
-    if twice is not None:
-        raise DataError(
-            f"the option {twice!r:.80} stands twice", place=place, remedy="Keep one of the two."
-        )
     if len(options) > len(LETTERS):
         what = f"there are {len(options)} options, and {len(LETTERS)} letters to name them"
         raise DataError(what, place=place, remedy=f"Keep at most {len(LETTERS)}.")
@@ -480,6 +478,8 @@ class Questions:
     """The columns that no field was read from."""
     parts: tuple[str, ...]
     """The splits that became parts."""
+    faults: Mapping[str, DataError] = field(default_factory=dict)
+    """Place of a row that was left out -> what is wrong with it."""
 
 
 @dataclass
@@ -493,7 +493,12 @@ class _Draft:
 
 
 def read_questions(
-    source: Source, said: Mapping[str, str], gathered: Gathered, task: Task | None = None
+    source: Source,
+    said: Mapping[str, str],
+    gathered: Gathered,
+    task: Task | None = None,
+    *,
+    keep_going: bool = False,
 ) -> Questions:
     """The items of a source; their pictures are written where `gathered` says.
 
@@ -503,20 +508,25 @@ def read_questions(
         Field -> column, as `--columns` says; the others are told from their names.
     task
         Told from the answers and options unless given.
+    keep_going
+        Whether rows of which no item can be made are left out.
 
     Raises
     ------
     DataError
-        A column is missing, or a cell holds what no item can be made of; the sentence names file,
-        row and column.
+        A column is missing, or cells hold what no item can be made of; the sentence names file,
+        row and column, and counts each kind of fault.
     """
     chosen = choose_columns(source.columns, source.pictures, said, source.parts[0].table.label)
-    drafts = _read(source, chosen, gathered)
-    if not drafts:
+    faults = RowFaults()
+    drafts = _read(source, chosen, gathered, faults)
+    total = len(drafts) + len(faults.first)
+    if not total:
         raise DataError(
             "it has no questions", place=source.name, remedy="Write one in a row below the heading."
         )
-    _place_pictures(drafts, chosen, gathered)
+    _place_pictures(drafts, chosen, gathered, faults)
+    drafts = [draft for draft in drafts if draft.row.place not in faults.first]
     answered = answers_of(
         [
             (draft.row, draft.fields.pop("target", None), draft.fields.pop("options", None))
@@ -524,14 +534,18 @@ def read_questions(
         ],
         chosen,
         task,
+        faults,
     )
     use_of_types = _use_of_types(drafts, chosen)
     splits = source.splits if len(source.splits) > 1 else ()
-    _give_ids(drafts, chosen, splits)
-    rows = tuple(
-        _item(draft, answer, answered.task, use_of_types, splits)
-        for draft, answer in zip(drafts, answered.rows, strict=True)
-    )
+    _give_ids(drafts, chosen, splits, faults)
+    rows = []
+    for draft, answer in zip(drafts, answered.rows, strict=True):
+        if draft.row.place not in faults.first:
+            with faults.of(draft.row):
+                rows.append(_item(draft, answer, answered.task, use_of_types, splits))
+    if faults.first and not (keep_going and rows):
+        raise faults.error(total)
     columns = {
         use_of_types if field == "type" else field: column
         for field, column in chosen.fields.items()
@@ -542,41 +556,42 @@ def read_questions(
         columns["options"] = ", ".join(chosen.letters)
     unused = tuple(column for column in source.columns if column not in read)
     return Questions(
-        rows=rows,
+        rows=tuple(rows),
         task=answered.task,
         columns=columns,
         unused=unused,
         parts=splits if "part" not in columns else (),
+        faults=faults.first,
     )
 
 
-def _read(source: Source, chosen: Chosen, gathered: Gathered) -> list[_Draft]:
+def _read(source: Source, chosen: Chosen, gathered: Gathered, faults: RowFaults) -> list[_Draft]:
     drafts = []
     for number, row in enumerate(source.rows(chosen.all), 1):
-        fields: dict[str, Any] = {}
-        for field, column in chosen.fields.items():
-            if field not in ("image", "options"):
-                fields[field] = _cell(row, column, many=field == "target")
-        if "options" in chosen.fields:
-            fields["options"] = row.cells[chosen.fields["options"]]
-        elif chosen.letters:
-            fields["options"] = {letter: _cell(row, letter) for letter in chosen.letters}
-        shows = row.cells[chosen.fields["image"]] if "image" in chosen.fields else None
-        if all(_is_empty(row.cells[column]) for column in chosen.all):
-            continue
-        if not fields["prompt"]:
-            place = row.at(chosen.column("prompt"))
-            raise DataError(
-                "the question is empty", place=place, remedy="Write it, or remove the row."
-            )
-        image = gathered.take(shows, row, chosen.column("image"))
-        # the pictures are written: what is kept of the row is its place and the cell that others
-        # may refer to
-        index = {chosen.index: _cell(row, chosen.index)} if chosen.index else {}
-        drafts.append(
-            _Draft(SourceRow(row.place, index, row.split, row.folder), number, fields, image)
-        )
+        if not all(_is_empty(row.cells[column]) for column in chosen.all):
+            with faults.of(row):
+                drafts.append(_draft(number, row, chosen, gathered))
     return drafts
+
+
+def _draft(number: int, row: SourceRow, chosen: Chosen, gathered: Gathered) -> _Draft:
+    fields: dict[str, Any] = {}
+    for name, column in chosen.fields.items():
+        if name not in ("image", "options"):
+            fields[name] = _cell(row, column, many=name == "target")
+    if "options" in chosen.fields:
+        fields["options"] = row.cells[chosen.fields["options"]]
+    elif chosen.letters:
+        fields["options"] = {letter: _cell(row, letter) for letter in chosen.letters}
+    if not fields["prompt"]:
+        place = row.at(chosen.column("prompt"))
+        raise DataError("the question is empty", place=place, remedy="Write it, or remove the row.")
+    shows = row.cells[chosen.fields["image"]] if "image" in chosen.fields else None
+    image = gathered.take(shows, row, chosen.column("image"))
+    # the pictures are written: what is kept of the row is its place and the cell that others may
+    # refer to
+    index = {chosen.index: _cell(row, chosen.index)} if chosen.index else {}
+    return _Draft(SourceRow(row.place, index, row.split, row.folder), number, fields, image)
 
 
 def _is_empty(value: Any) -> bool:
@@ -631,7 +646,9 @@ def _text(value: Any, place: str) -> str:
 # --- pictures ---
 
 
-def _place_pictures(drafts: Sequence[_Draft], chosen: Chosen, gathered: Gathered) -> None:
+def _place_pictures(
+    drafts: Sequence[_Draft], chosen: Chosen, gathered: Gathered, faults: RowFaults
+) -> None:
     """Give every item the name of its picture, once it is known whether short texts are paths or
     indexes.
     """
@@ -640,12 +657,13 @@ def _place_pictures(drafts: Sequence[_Draft], chosen: Chosen, gathered: Gathered
     if gathered.packed:
         for draft in drafts:
             by_index.setdefault(str(draft.row.cells.get(chosen.index) or draft.number), draft)
-    pictures = []
-    for draft in drafts:
-        shown = _shown(draft, by_index, chosen) if gathered.packed else draft.image
-        pictures.append(
-            gathered.named(shown.text, draft.row, column) if isinstance(shown, Name) else shown
-        )
+    pictures: list[str | None] = [None] * len(drafts)
+    for i, draft in enumerate(drafts):
+        with faults.of(draft.row):
+            shown = _shown(draft, by_index, chosen) if gathered.packed else draft.image
+            pictures[i] = (
+                gathered.named(shown.text, draft.row, column) if isinstance(shown, Name) else shown
+            )
     for draft, picture in zip(drafts, pictures, strict=True):
         draft.image = picture
 
@@ -717,7 +735,9 @@ def _is_type(label: str) -> bool:
         return False
 
 
-def _give_ids(drafts: Sequence[_Draft], chosen: Chosen, splits: Sequence[str]) -> None:
+def _give_ids(
+    drafts: Sequence[_Draft], chosen: Chosen, splits: Sequence[str], faults: RowFaults
+) -> None:
     """Give every item an id of its own: its column's, else its number; where splits share ids, the
     split stands before.
     """
@@ -733,11 +753,12 @@ def _give_ids(drafts: Sequence[_Draft], chosen: Chosen, splits: Sequence[str]) -
     first: dict[str, _Draft] = {}
     for draft in drafts:
         key = draft.fields["id"]
-        if key in first:
-            what = f"the id {key!r:.80} stands twice; the first is in {first[key].row.place}"
-            remedy = "Give every row its own id, or have them numbered: --columns id=."
-            raise DataError(what, place=draft.row.at(chosen.column("id")), remedy=remedy)
-        first[key] = draft
+        with faults.of(draft.row):
+            if key in first:
+                what = f"the id {key!r:.80} stands twice; the first is in {first[key].row.place}"
+                remedy = "Give every row its own id, or have them numbered: --columns id=."
+                raise DataError(what, place=draft.row.at(chosen.column("id")), remedy=remedy)
+            first[key] = draft
 
 
 def _item(

@@ -11,11 +11,12 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hqm.errors import DataError, ImageError, UsageError
+from hqm.errors import DataError, HQMError, ImageError, UsageError
 from hqm.files.cache import MAX_BYTES, SMALLER, image_path, is_url, safe_name
 from hqm.files.datasets import HubName, Shard, Tree, hub_tree, is_hub, read_info, shards_of
 from hqm.files.images import ImageSource, check_content
@@ -175,6 +176,49 @@ def _of_tree(tree: Tree, config: str) -> Source:
         for shard in shards
     )
     return Source(tree.label, parts, read_info(tree, shards))
+
+
+# --- rows of which no item can be made ---
+
+
+@dataclass(slots=True)
+class RowFaults:
+    """What is wrong with rows: the first fault of each, in their order."""
+
+    first: dict[str, DataError] = field(default_factory=dict)
+    """Place of the row -> its fault."""
+
+    @contextmanager
+    def of(self, row: SourceRow) -> Iterator[None]:
+        """Note what is wrong with a row, and go on with the next one."""
+        try:
+            yield
+        except HQMError as error:
+            fault = DataError(error.what, place=error.place or row.place, remedy=error.remedy)
+            self.first.setdefault(row.place, fault)
+
+    def error(self, total: int) -> DataError:
+        """All faults as one: each kind with its number and its first rows; a single one as it
+        is.
+        """
+        faults = list(self.first.values())
+        if len(faults) == 1:
+            return faults[0]
+        kinds: dict[str, list[DataError]] = {}
+        for fault in faults:
+            kinds.setdefault(_QUOTED.sub("...", fault.what), []).append(fault)
+        listed = []
+        for alike in sorted(kinds.values(), key=lambda alike: -len(alike)):
+            places = [fault.place.rpartition(": ")[2] for fault in alike[1:3]]
+            more = ["..."] if len(alike) > 3 else []
+            also = f" (also {'; '.join([*places, *more])})" if places else ""
+            listed.append(f"{len(alike)}: {alike[0].place}: {alike[0].what}{also}")
+        what = f"{len(faults)} of {total} rows can be no items. {'. '.join(listed)}"
+        remedy = f"{faults[0].remedy} --keep-going leaves such rows out and lists them in a file."
+        return DataError(what, remedy=remedy)
+
+
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
 
 
 # --- the pictures of a new benchmark ---

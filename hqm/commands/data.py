@@ -516,6 +516,14 @@ def new(
             help="yes_no, choice, vqa or caption; told from the answers unless given.",
         ),
     ] = None,
+    keep_going: Annotated[
+        bool,
+        typer.Option(
+            "--keep-going",
+            rich_help_panel=HOW,
+            help="Leave out rows of which no item can be made, and list them in left_out.csv.",
+        ),
+    ] = False,
     title: Annotated[
         str,
         typer.Option(rich_help_panel=WHAT, metavar="TEXT", help="What reports call the benchmark."),
@@ -548,7 +556,14 @@ def new(
     about = new_benchmark.About(title, licence, citation, summary)
     show.made(
         new_benchmark.write_new_benchmark(
-            name, questions, images, task, about, columns=columns or (), split=split
+            name,
+            questions,
+            images,
+            task,
+            about,
+            columns=columns or (),
+            split=split,
+            keep_going=keep_going,
         )
     )
 

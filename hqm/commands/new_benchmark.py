@@ -6,6 +6,7 @@ respondents can answer.
 
 from __future__ import annotations
 
+import csv
 import importlib
 import os
 import re
@@ -53,6 +54,8 @@ class NewBenchmark:
     """Pictures that are web addresses; they are fetched when they are first shown."""
     without: int = 0
     """Items without a picture, where others have one."""
+    left_out: int = 0
+    """Rows of which no item could be made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,7 @@ def write_new_benchmark(
     *,
     columns: Sequence[str] = (),
     split: str | None = None,
+    keep_going: bool = False,
 ) -> NewBenchmark:
     """Write the folder of a new benchmark.
 
@@ -97,6 +101,8 @@ def write_new_benchmark(
         given.
     split
         The splits to take, joined by commas; all, each as a part, unless given.
+    keep_going
+        Whether rows of which no item can be made are left out, and listed in `left_out.csv`.
 
     Raises
     ------
@@ -134,7 +140,9 @@ def write_new_benchmark(
     about = about or About()
     with _whole_or_not_at_all(folder) as beside:
         if questions is not None:
-            made, rows, about = _from_source(beside, questions, images, task, about, columns, split)
+            made, rows, about = _from_source(
+                beside, questions, images, task, about, columns, split, keep_going
+            )
             respondents: tuple[str, ...] = ()
         else:
             chosen = cast(Task, task) if task else "yes_no"
@@ -152,6 +160,7 @@ def _from_source(
     about: About,
     columns: Sequence[str],
     split: str | None,
+    keep_going: bool,
 ) -> tuple[NewBenchmark, Sequence[Mapping[str, Any]], About]:
     named_columns = parse_columns(columns)
     source = open_source(questions)
@@ -159,7 +168,14 @@ def _from_source(
         source = source.only([part.strip() for part in split.split(",")])
     (beside / "images").mkdir()
     gathered = Gathered(beside / "images", _place_of_pictures(images) if images else None)
-    read = read_questions(source, named_columns, gathered, cast("Task | None", task))
+    read = read_questions(
+        source, named_columns, gathered, cast("Task | None", task), keep_going=keep_going
+    )
+    if read.faults:
+        with (beside / "left_out.csv").open("w", encoding="utf-8", newline="") as file:
+            table = csv.writer(file)
+            table.writerow(("place", "fault"))
+            table.writerows((fault.place, fault.what) for fault in read.faults.values())
     shown = sum("image" in row for row in read.rows)
     made = NewBenchmark(
         folder=beside,
@@ -171,6 +187,7 @@ def _from_source(
         parts=read.parts,
         web=len(gathered.web),
         without=len(read.rows) - shown if shown else 0,
+        left_out=len(read.faults),
     )
     given_there = {key: str(source.about.get(key) or "").strip() for key in ("citation", "license")}
     about = replace(

@@ -397,6 +397,8 @@ def made(new: NewBenchmark) -> None:
         print(f"the splits {', '.join(new.parts)} are parts; --split takes some of them")
     if new.without:
         print(f"{new.without} items have no picture")
+    if new.left_out:
+        print(f"{new.left_out} rows are left out, with the reasons in left_out.csv")
     if new.web:
         print(f"{new.web} pictures are web addresses, which are fetched when they are first shown")
     folder = shlex.quote(str(new.folder))
@@ -676,6 +678,11 @@ def file_score(score: FileScore, as_json: bool) -> None:
         f"{score.benchmark}{part}: {score.scoring} scoring{reader}, {score.n} items,"
         f" {score.unscored} unscored ({states})"
     )
+    if score.scoring == "official" and not score.withheld:
+        print(
+            "official: answers are read and counted as the release does; refused and empty ones are"
+            " left out (--withheld official counts them as the release does)"
+        )
     if advice := advice_on_cut(score.states):
         print(f"{score.benchmark}{part}: {advice}")
     flag = f"  WITHHELD {score.withheld}" if score.withheld else ""
@@ -690,6 +697,9 @@ def file_score(score: FileScore, as_json: bool) -> None:
     for name, value in score.metrics.items():
         beside = f"{_exact(corrected[name])}" if name in corrected else ""
         print(f"  {name:24} {_exact(value):{22 if beside else 0}} {beside}".rstrip() + flag)
+    for part_of, values in score.by_part.items():
+        for name, value in values.items():
+            print(f"  {f'{part_of}.{name}':34} {_exact(value)}{flag}")
     for name, value in score.criterion.items():
         print(f"  people.{name:17} {'undefined' if value is None else repr(value)}{flag}")
     if score.recorded:

@@ -13,7 +13,15 @@ from pathlib import Path
 
 import numpy as np
 
-from hqm.benchmark.findings import NO_COPIES, Finding, finding, group_by_type, row_of
+from hqm.benchmark.findings import (
+    NO_COPIES,
+    Finding,
+    finding,
+    group_by_type,
+    names_pictures,
+    row_of,
+    shown_picture,
+)
 from hqm.errors import NoRule
 from hqm.forms.find_question import NEGATIONS, Asked, clause_of, sentences
 from hqm.forms.grammar import AUXILIARIES, inside_quotes, subject_end_with_worth
@@ -110,10 +118,10 @@ _Groups = Mapping[tuple[str, str, tuple[str, ...]], Sequence[Item]]
 
 def _twins(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
     groups: dict[tuple[str, str, tuple[str, ...]], list[Item]] = defaultdict(list)
+    named = names_pictures(form)
     for item in form.items:
-        groups[
-            copies.get(item.image or "", item.image or ""), bare(item.prompt), item.options
-        ].append(item)
+        picture = shown_picture(item, named)
+        groups[copies.get(picture, picture), bare(item.prompt), item.options].append(item)
     near: list[list[Item]] = []
     contradictory: list[list[Item]] = []
     for group in groups.values():

@@ -193,7 +193,6 @@ CHOICES: dict[str, tuple[dict[str, Any], str, str]] = {
     "a gap": ({"B": "", "C": "blue"}, "column 'B'", "there is an option C, and no option B"),
     "one option": ({"B": ""}, "columns A, B, C", "there is one option, 'red'"),
     "no options": ({"A": "", "B": ""}, "columns A, B, C", "there are no options"),
-    "an option twice": ({"B": "red"}, "columns A, B, C", "the option 'red' stands twice"),
     "an option that is a letter": (
         {"A": "B", "B": "A"},
         "column 'answer'",
