@@ -341,11 +341,15 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one(
 ) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "report.html").mkdir()
+    (tmp_path / "out" / "evidence.html").write_text("the old evidence")
     status, _, err = run("audit", dogs, "--recorded", sheets, "--out", tmp_path / "out", "--quiet")
     assert status == 1
     assert "cannot be written" in err
-    assert not (tmp_path / "out" / "audit.json").exists(), (
-        "an audit and its report are a pair, and the report is not there"
+    assert (tmp_path / "out" / "report.html").is_dir()
+    assert (tmp_path / "out" / "evidence.html").read_text() == "the old evidence"
+    audited = hqm.Audit.load(tmp_path / "out" / "audit.json")
+    assert [each.benchmark for each in audited.audits] == ["mine"], (
+        "an audit is whole before any figure is drawn"
     )
 
 
@@ -553,6 +557,7 @@ def test_a_benchmarks_own_questions_as_recorded_answers_are_noticed(
     assert "questions.jsonl" in line
 
 
+@needs_torch
 @pytest.mark.parametrize(
     ("options", "named"),
     [
@@ -578,6 +583,7 @@ def test_what_means_nothing_is_refused_before_anybody_is_asked(
         assert list(opened.respondents()) == []
 
 
+@needs_torch
 def test_errors_are_grouped_by_their_reason(run: Run, dogs: Path, tmp_path: Path) -> None:
     """Six pictures are missing: one line, and not one for each."""
     words = ("audit", dogs, "-r", "hf/shapes:steady", "--no-report", "--runs", 1, "-q")

@@ -134,11 +134,23 @@ def test_from_nothing_to_a_gate_that_people_open(
         )
         assert done.returncode == 0, block + done.stdout + done.stderr
         printed += done.stdout
-    assert "PASS criterion.pearson" in printed
+    # nine of the ten models lie close together: one far away says nothing of others
+    assert "FAIL criterion.pearson" in printed
+    assert re.search(r"PASS +criterion\.kappa .*; people labelled", printed)
+    assert "policy answers as people judge them: passed" in printed
     gate = json.loads((tmp_path / "study" / "gate.json").read_text("utf-8"))
     assert {
         test["outcome"] for test in gate["tests"] if test["what"].startswith("criterion.pearson")
-    } == {"PASS"}
+    } == {"FAIL"}
+    (audited,) = hqm.Audit.load(tmp_path / "study" / "people" / "audit.json").audits
+    (over_models,) = (e for e in audited.estimates if e.indicator == "criterion.pearson")
+    others = over_models.interval("model_population")
+    assert over_models.value is not None
+    assert over_models.value > 0.9
+    assert "DOMINANT_MODEL" in over_models.flags
+    assert others is not None
+    assert others.one_sided
+    assert others.low < 0
     with LabelStore(labels_path(plan), readonly=True) as store:
         raters = {each.rater for each in store.labels()}
     assert raters == {"anna", "ben", "adjudication"}

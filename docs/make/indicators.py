@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hqm.reports.tables import number
+from hqm.reports.tables import bracketed, number
 
 from hqm.indicators import INDICATOR_FAMILIES, Indicator, all_indicators, statistics
 from make import pictures, values
@@ -125,7 +125,7 @@ def _value(name: str) -> Iterator[str]:
     unit = f" ({value['unit']})" if value["unit"] else ""
     against = f", compared with {value['compared_with']}" if value["compared_with"] else ""
     spans = [
-        f"[{number(low, value['digits'])}, {number(high, value['digits'])}] {_FOR[kind]}"
+        f"{bracketed(low, high, value['digits'])} {_FOR[kind]}"
         for kind, (low, high) in value["intervals"].items()
     ]
     made = (

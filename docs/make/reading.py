@@ -177,10 +177,14 @@ READING: Mapping[str, tuple[str, str]] = {
     ),
     "phi_of_forms": (
         (
-            "Larger by construction: it is the reliability of a mean over all wordings, which a"
-            " leaderboard of one wording does not show."
+            "Larger by construction: it is the dependability of a mean over all wordings, which a"
+            " leaderboard of one wording does not show. With three or four wordings the bound is"
+            " too low to decide anything."
         ),
-        "The mean of [k] wordings would come back in others by Phi = [value] [interval].",
+        (
+            "The mean of [k] wordings is dependable by Phi = [value], at least [low] for other"
+            " models and wordings."
+        ),
     ),
     # does the wording move them?
     "form_correlation": (

@@ -150,8 +150,8 @@ def spearman(
     Wright (2000).
 
     It says how well the *order* of the respondents repeats: spacing does not count, so one
-    respondent far from the others cannot carry it. Equal scores share their mean rank. The rest is
-    as in `pearson`.
+    respondent far from the others cannot carry it. Equal scores share their mean rank. It is
+    `insufficient` and `degenerate` where `pearson` is.
 
         tanh(atanh(r_s) +- z sqrt((1 + r_s^2 / 2) / (n - 3))), which is rough when |r_s| > .95
     >>> round(spearman([1, 2, 3, 4], [1, 3, 2, 9]).value, 4)
@@ -179,7 +179,7 @@ def kendall_tau_b(
     Pearson (1957).
 
     Without ties, (tau + 1) / 2 is the share of pairs of respondents that both order alike.
-    The rest is as in `pearson`.
+    It is `insufficient` and `degenerate` where `pearson` is.
 
         (concordant - discordant) / sqrt((pairs - tied in x)(pairs - tied in y)),
             tanh(atanh(tau) +- z sqrt(.437 / (n - 4)))

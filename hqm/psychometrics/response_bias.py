@@ -234,8 +234,8 @@ def balanced_score(
 
         score = (S_A + S_B) / 2,   reliability = ICC(A,2)
 
-    A respondent who always says yes gets one half. The reliability is that of `icc`, with its
-    status.
+    A respondent who always says yes gets one half. The reliability is that of `icc`, and
+    `insufficient` or `degenerate` with it.
 
     - `first, second`: (respondents,): scores on each form.
 

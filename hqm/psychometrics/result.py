@@ -81,6 +81,25 @@ class Coefficient:
     n_items: int = 0
     normal: Bounds | None = None
 
+    def __str__(self) -> str:
+        """The value with what is known of other respondents; an open upper end is not named.
+
+        >>> print(Coefficient(0.8449, 0.5768, math.inf), Coefficient(0.9), sep="; ")
+        0.845, at least 0.577; 0.900
+        >>> Coefficient(0.8449, 0.6509, 0.9543, n=10)
+        Coefficient(0.845 [0.651, 0.954], n=10)
+        """
+        if self.status != "ok" and math.isnan(self.value):
+            return f"{self.status}: {self.reason}"
+        if math.isnan(self.low):
+            return f"{self.value:.3f}"
+        if self.high == math.inf:
+            return f"{self.value:.3f}, at least {self.low:.3f}"
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+    def __repr__(self) -> str:
+        return f"Coefficient({self}, n={self.n})"
+
     def moved(self, of: Callable[[float], float]) -> Coefficient:
         """The coefficient after a transformation that keeps order, with all ends; an open end stays
         open.

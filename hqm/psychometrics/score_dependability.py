@@ -400,7 +400,8 @@ def dependability(
     Weerahandi, S. (1993). Generalized confidence intervals. Journal of the American Statistical
     Association, 88, 899-905.
 
-    - `scores, n_effective`: As in `icc`, whose status it has; `rng` draws the chi-squares.
+    - `scores, n_effective`: As in `icc`, with which it is `insufficient` or `degenerate`; `rng`
+      draws the chi-squares.
     - `columns`: Of how many columns the mean is; all unless given.
 
     >>> round(dependability([[9, 2, 5], [6, 1, 3], [8, 4, 6], [7, 1, 2]],
