@@ -1,8 +1,9 @@
-"""Make docs/report.png, the picture of a report that the README shows.
+"""Make the pictures of reports that the README shows: docs/report.png, and the first lines of the
+reports of a bad and of a sound benchmark.
 
-make audit && python docs/screenshot.py                     the report of the embedded benchmark
-python docs/screenshot.py REPORT.html [PICTURE.png]         another report
+hqm audit shapes_yesno --out out/shapes_yesno && python docs/screenshot.py
 
+The two benchmarks are drawn by `tests/drawn_benchmarks.py`, and audited here with recorded answers.
 It needs Chromium or Chrome on the path; the rest of HQM does not.
 """
 
@@ -18,14 +19,12 @@ from PIL import Image
 
 ROOT = Path(__file__).resolve().parent.parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-SIZE = (1200, 1500)
-"""Width and height in pixels of the part of the page that is shown, from its top."""
 LIMIT = 300_000
-"""The largest size of the picture in bytes."""
+"""The largest size of a picture in bytes."""
 
 
-def shoot(report: Path, picture: Path) -> None:
-    """Open a report in a browser without a window and save a picture of its top.
+def shoot(report: Path, picture: Path, *, width: int, height: int) -> None:
+    """Save a picture of the top of a report, so many pixels wide and high, as a browser shows it.
 
     Raises
     ------
@@ -39,7 +38,6 @@ def shoot(report: Path, picture: Path) -> None:
         )
     with tempfile.TemporaryDirectory() as folder:
         raw = Path(folder) / "raw.png"
-        size = ",".join(map(str, SIZE))
         command = [
             browser,
             "--headless",
@@ -47,29 +45,40 @@ def shoot(report: Path, picture: Path) -> None:
             "--hide-scrollbars",
             "--disable-gpu",
             f"--user-data-dir={folder}",
+            f"--window-size={width},{height}",
+            f"--screenshot={raw}",
         ]
         subprocess.run(
-            [*command, f"--window-size={size}", f"--screenshot={raw}", report.resolve().as_uri()],
-            check=True,
-            capture_output=True,
-            timeout=120,
+            [*command, report.resolve().as_uri()], check=True, capture_output=True, timeout=120
         )
         with Image.open(raw) as opened:
-            # 64 colours are enough for a page of text and tables
+            # 64 colours are enough for a page of text and figures
             opened.convert("RGB").quantize(64).save(picture, optimize=True)
-    if picture.stat().st_size > LIMIT:
+    size = picture.stat().st_size
+    if size > LIMIT:
         raise SystemExit(
-            f"{picture} has {picture.stat().st_size:,} bytes, more than {LIMIT:,}: show less of the"
-            " page"
+            f"{picture} has {size:,} bytes, more than {LIMIT:,}: show less of the page"
         )
-    print(f"{picture}: {picture.stat().st_size:,} bytes")
+    print(f"{picture}: {size:,} bytes")
+
+
+def main() -> None:
+    """Make the three pictures."""
+    sys.path.insert(0, str(ROOT))
+    from tests.drawn_benchmarks import bad, good
+
+    docs = ROOT / "docs"
+    shoot(
+        ROOT / "out" / "shapes_yesno" / "report.html", docs / "report.png", width=1200, height=770
+    )
+    for name, draw, seed, task in (("bad", bad, 211, "yes_no"), ("sound", good, 214, "choice")):
+        with tempfile.TemporaryDirectory() as folder:
+            drawn = draw(Path(folder) / "benchmark", seed, task=task)
+            out = Path(folder) / "out"
+            command = ["audit", str(drawn.folder), "--recorded", str(drawn.answers), "--quiet"]
+            subprocess.run([sys.executable, "-m", "hqm", *command, "--out", str(out)], check=True)
+            shoot(out / "report.html", docs / f"report_{name}.png", width=1200, height=560)
 
 
 if __name__ == "__main__":
-    given = [Path(argument) for argument in sys.argv[1:]]
-    shoot(
-        *(
-            given
-            + [ROOT / "out" / "shapes" / "report.html", ROOT / "docs" / "report.png"][len(given) :]
-        )
-    )
+    main()

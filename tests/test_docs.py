@@ -78,8 +78,8 @@ def test_links_lead_somewhere() -> None:
             assert (folder / target).exists(), f"{name}: {target}"
 
 
-def test_the_readme_is_short_and_names_no_host() -> None:
-    assert len(README.splitlines()) < 250
+def test_the_readme_is_short() -> None:
+    assert len(README.split()) <= 900
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -104,38 +104,14 @@ def test_every_command_in_the_readme_exists() -> None:
                 assert word.partition("=")[0] in options, f"{line}: {word}"
 
 
-def test_the_readmes_benchmark_in_one_file_works(tmp_path: Path) -> None:
-    code = next(block for block in blocks(README, "python") if "CARD" in block)
-    (tmp_path / "mine.py").write_text(code)
-    benchmark = hqm.load(str(tmp_path / "mine.py"))
-    assert len(benchmark.original) >= 1
-    assert benchmark.verdict(benchmark.original.items[0], hqm.Response("Yes")).scored
-
-
 @pytest.mark.data
-def test_the_readme_shows_the_table_of_the_real_captions(data: Path, tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "hqm.cli",
-        "audit",
-        "coco_chair",
-        "--recorded",
-        str(data / "pope" / "captions"),
-        "--data",
-        str(data),
-    ]
+def test_the_readme_shows_the_verdict_of_the_real_captions(data: Path, tmp_path: Path) -> None:
+    command = ["audit", "coco_chair", "--recorded", str(data / "pope" / "captions")]
     done = subprocess.run(
-        [*command, "--all", "--out", str(tmp_path), "--quiet"],
+        [sys.executable, "-m", "hqm.cli", *command, "--data", str(data), "--out", str(tmp_path)],
         capture_output=True,
         text=True,
         check=True,
     )
-    # the lines below the table say why a number is missing
-    printed = [
-        " ".join(row.split())
-        for row in done.stdout.splitlines()
-        if "chair_" in row and row.startswith(" ")
-    ]
-    shown = next(block for block in blocks(README, "text") if "chair_i" in block)
-    assert [" ".join(line.split()) for line in shown.splitlines() if "chair_" in line] == printed
+    shown = next(block for block in blocks(README, "text") if "pairs of models" in block)
+    assert shown.strip() in done.stdout

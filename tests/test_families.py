@@ -860,7 +860,7 @@ def test_answers_of_many_lengths_join_and_leave(
     assert (few._engine.packs, few._engine.sharing) == (True, "prefix"), few.how
     assert got == texts(answers(alone, requests))
     states = [state for _, state in got.values()]
-    assert len(states) / 7 < states.count("ok") < len(states) - 3, (
+    assert len(states) / 7 < states.count("ok") < len(states) - 1, (
         "some answers end, others are cut"
     )
 

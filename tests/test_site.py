@@ -239,7 +239,7 @@ def test_the_commands_of_the_readme_run_and_print_what_it_shows(
         if language == "sh" and not text.startswith(
             ("make ", "pip ")
         ):  # what installs HQM is tried by tests/test_wheel.py
-            # the second job's command and table are held by test_docs
+            # the second job's command and verdict are held by test_docs
             printed = "" if "out/captions" in text else shell(text)
             ran += text.count("hqm ")
         elif language == "text" and printed:
@@ -249,8 +249,9 @@ def test_the_commands_of_the_readme_run_and_print_what_it_shows(
     assert data.is_dir()
 
 
-def test_the_readmes_picture_is_small() -> None:
-    picture = DOCS / "report.png"
+@pytest.mark.parametrize("name", ["report", "report_bad", "report_sound"])
+def test_the_readmes_pictures_are_small(name: str) -> None:
+    picture = DOCS / f"{name}.png"
     assert 20_000 < picture.stat().st_size < 300_000
     assert f"]({picture.relative_to(ROOT)})" in (ROOT / "README.md").read_text("utf-8")
 
