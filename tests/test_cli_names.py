@@ -224,8 +224,10 @@ def test_gate_report_and_compare_find_the_audit_in_a_folder(
     by_file = run("gate", audited / "out" / "audit.json")
     assert "policy default: not passed" in by_file[1]
     assert run("gate", audited / "out") == run("gate", audited) == by_file
-    pages = [tmp_path / f"{name}.html" for name in ("file", "folder")]
+    # the evidence lies beside a report under the report's own name, to which it links
+    pages = [tmp_path / name / "report.html" for name in ("file", "folder")]
     for place, page in zip((audited / "out" / "audit.json", audited / "out"), pages, strict=True):
+        page.parent.mkdir()
         assert run("report", place, "--to", page)[0] == 0
     assert pages[0].read_text() == pages[1].read_text()
     assert (

@@ -435,7 +435,6 @@ def test_labels_of_a_plan_give_every_statistic_an_interval(
         "accuracy",
         "prediction_powered",
         "human_agreement",
-        "pearson",
         "answers_pearson",
         "answers_spearman",
         "answers_tau_b",
@@ -443,6 +442,8 @@ def test_labels_of_a_plan_give_every_statistic_an_interval(
     ):
         assert estimates[name]["status"] == "ok", (name, estimates[name]["reason"])
         assert estimates[name]["intervals"], name
+    assert estimates["pearson"]["status"] == "ok"
+    assert not estimates["pearson"]["intervals"], "five respondents say nothing of others"
     assert "raters' errors" in estimates["kappa"]["methods"]["fixed_models"]
     corrected = estimates["prediction_powered"]
     low, high = corrected["intervals"]["fixed_models"]

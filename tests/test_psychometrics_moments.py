@@ -434,7 +434,7 @@ def world(
     return 1 / (1 + np.exp(-logit)), label
 
 
-@pytest.mark.parametrize(("respondents", "each", "picture"), [(6, 1, 0.0), (20, 4, 1.0)])
+@pytest.mark.parametrize(("respondents", "each", "picture"), [(8, 1, 0.0), (20, 4, 1.0)])
 def test_intervals_of_rho_g_g_and_phi_hold_the_truth_of_other_respondents(
     respondents: int, each: int, picture: float
 ) -> None:

@@ -263,7 +263,7 @@ def test_pages_list_every_answer_that_is_scored_otherwise(
     # a comparison of the written audits has the table too
     status, _, err = run("report", tmp_path / "o" / "audit.json", "--to", tmp_path / "r.html")
     assert status == 0, err
-    assert len(listed(tmp_path / "r.html")) == len(page)
+    assert len(listed(tmp_path / "r-evidence.html")) == len(page)
 
 
 def test_an_inspect_archive_agrees_in_every_epoch(logs: Path, tmp_path: Path, run: Run) -> None:

@@ -6,6 +6,7 @@ this module is the default, `policy_release_small.toml` is for benchmarks of few
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -190,6 +191,7 @@ class Policy(_Section):
             ) from None
 
 
+@functools.cache
 def default_text(name: str = "default") -> str:
     """A policy that comes with HQM as a file, comments and sources included."""
     return resources.files("hqm.auditing").joinpath(POLICIES[name]).read_text("utf-8")

@@ -204,7 +204,7 @@ class Adapter:
     ========  ==============================================================================================
     items     read, parallel, rewording, more_forms, check, prepare_images; seldom: brought
     scores    metrics, score, subsets, groupings; seldom: decides, reader, relate, group_metrics, scorings, recipes, analyses,
-              tool_scored, verdict_of_scores
+              tool_scored, verdict_of_scores, paper_parser
     judges    roles, judge, read_replies, official_prompt; seldom: modes, judges, jointly, judge_together, beside,
               read_judgements, replies_saying, verdict_of_people, stages, decide, parts
     files     read_answers, recordings, read_criterion, spelled; seldom: make_files

@@ -235,6 +235,7 @@ def text_rows(
     """
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     number, begins = 0, 1
+    heading: list[str] = []
     while True:
         lines.begin()
         try:
@@ -246,7 +247,8 @@ def text_rows(
             what = f"it is no CSV: {error}"
             raise DataError(what, place=place(number, begins), remedy=remedy) from None
         if cells:
-            _check_text("".join(cells), place(number, begins))
+            heading = heading or [cell.strip() for cell in cells]
+            _check_cells(cells, heading if number else (), place(number, begins))
             yield number, begins, cells
             number += 1
         begins = lines.number + 1
@@ -622,6 +624,16 @@ def _parse_object(line: bytes, place: str) -> dict[str, Any]:
     except DataError as error:
         remedy = error.remedy or "Write one JSON object a line."
         raise DataError(error.what, place=place, remedy=remedy) from None
+
+
+def _check_cells(cells: Sequence[str], heading: Sequence[str], place: str) -> None:
+    """Refuse what no store can hold, by the column that holds it."""
+    try:
+        _check_text("".join(cells), place)
+    except DataError:
+        for name, cell in zip(heading, cells, strict=False):
+            _check_text(cell, f"{place}, column {name!r}")
+        raise
 
 
 def _check_text(text: str, place: str) -> None:

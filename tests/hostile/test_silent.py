@@ -89,12 +89,12 @@ def test_evidence_without_spread_is_audited_and_every_command_reads_it(
 def test_an_audit_is_written_though_its_report_cannot_be_drawn(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hqm.commands import asking
+    from hqm.reports import report_page
 
-    def fails(audit: hqm.Audit) -> str:
+    def fails(audit: hqm.Audit, *_: object) -> str:
         raise ZeroDivisionError(str(audit.hqm_version))
 
-    monkeypatch.setattr(asking, "render", fails)
+    monkeypatch.setattr(report_page, "render", fails)
     folder, rows = benchmark(tmp_path)
     answers = recorded(tmp_path / "answers.jsonl", rows, ALIKE["one differs"], 3)
     status, _, said = run("audit", folder, "--recorded", answers, "--out", tmp_path / "out")

@@ -256,7 +256,7 @@ FILES: dict[str, tuple[str, bytes, str]] = {
     "a heading in Latin-1": (
         "q.csv",
         "question,réponse\na,yes\n".encode("latin-1"),
-        "heading: it has the byte 0xe9",
+        "heading (line 1): it has the byte 0xe9",
     ),
     "NUL": (
         "q.csv",
