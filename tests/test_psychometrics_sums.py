@@ -70,6 +70,7 @@ def test_a_cue_is_judged_by_the_gains_of_clusters() -> None:
         square = (gains**2).mean()
         rows.append([right[seen].mean(), base[seen].mean(), mean, error, mean / error, square])
     accuracy, floor, gain, error, ratio, square = np.mean(rows, axis=0)
+    error = gain / ratio  # that belongs to the mean t, so that p and the ends agree
     # three tests of cues and as many of words
     reach = stats.t.ppf(1 - 0.05 / 6, 29)
     assert (result.items, result.clusters) == (len(cluster), 30)
