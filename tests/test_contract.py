@@ -32,9 +32,15 @@ def test_items_are_sound(benchmark: Benchmark) -> None:
     assert len(form.by_id) == len(form), "ids are unique"
     for item in form.items:
         assert item.prompt.strip()
-        assert item.task == benchmark.card.task
-        assert item.type is None or item.type in hqm.HALLUCINATION_TYPES
-        assert item.type is None or item.type in benchmark.card.types, (
+        # a benchmark of short answers may offer options in some of its questions
+        assert item.task == benchmark.card.task or (
+            benchmark.card.task == "vqa" and item.task == "choice"
+        )
+        # a card without types has categories of its own, such as subjects
+        assert item.type is None or (item.type in hqm.HALLUCINATION_TYPES) == bool(
+            benchmark.card.types
+        )
+        assert item.type is None or not benchmark.card.types or item.type in benchmark.card.types, (
             "the card claims every type it labels"
         )
         if item.task == "yes_no":
@@ -60,7 +66,9 @@ def test_the_parallel_form_shares_ids_and_changes_the_words(
         before = sample.by_id[item.id]
         assert item.rule
         assert benchmark.asked(item) != benchmark.asked(before)
-        assert (item.image, item.type, item.cluster) == (before.image, before.type, before.cluster)
+        assert (item.type, item.cluster) == (before.type, before.cluster)
+        # only a form of the release itself shows another picture, as a screenshot is
+        assert item.image == before.image or item.rule.startswith(f"{benchmark.name}.")
 
 
 def test_a_form_survives_its_file(benchmark: Benchmark, sample: Form, tmp_path) -> None:  # type: ignore[no-untyped-def]
@@ -132,4 +140,5 @@ def test_the_card_says_where_it_comes_from(benchmark: Benchmark) -> None:
     assert card.summary
     assert card.licence
     assert card.url.startswith("https://")
-    assert card.types
+    labelled = {item.type for item in benchmark.original.items}
+    assert card.types or labelled.isdisjoint(hqm.HALLUCINATION_TYPES)

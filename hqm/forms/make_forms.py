@@ -224,8 +224,8 @@ def write_form(form: Form, path: Path) -> None:
 def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
     """Read a form that a person may have corrected.
 
-    Only `prompt`, `target`, `options` and `rule` are taken from the file; the rest is the original
-    item's. A row with `item` is another question in the place of this one, as a parallel short form
+    Only `prompt`, `target`, `options`, `image` and `rule` are taken from the file; the rest is the
+    original item's. A row with `item` is another question in the place of this one, as a parallel short form
     has it; it brings all of that item.
 
     Raises
@@ -272,10 +272,18 @@ def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
                     _target(row["target"], base, options, place) if "target" in row else base.target
                 ),
                 options=options,
+                image=_picture(row.get("image"), base, place),
                 rule=str(row.get("rule") or base.rule),
             )
         )
     return Form(name, tuple(items), tuple(left_out))
+
+
+def _picture(value: Any, base: Item, place: str) -> str | None:
+    """The picture of a row, where a form shows another one, such as a screenshot of the question."""
+    if not value or value == base.image:
+        return base.image
+    return str(value) if is_url(str(value)) else safe_name(str(value), place)
 
 
 def _another(value: Any, base: Item, place: str) -> Item:
