@@ -225,8 +225,8 @@ def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
     """Read a form that a person may have corrected.
 
     Only `prompt`, `target`, `options`, `image` and `rule` are taken from the file; the rest is the
-    original item's. A row with `item` is another question in the place of this one, as a parallel short form
-    has it; it brings all of that item.
+    original item's. A row with `item` is another question in the place of this one, as a parallel
+    short form has it; it brings all of that item.
 
     Raises
     ------
@@ -280,7 +280,7 @@ def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
 
 
 def _picture(value: Any, base: Item, place: str) -> str | None:
-    """The picture of a row, where a form shows another one, such as a screenshot of the question."""
+    """The picture of a row, which a form of screenshots has of its own."""
     if not value or value == base.image:
         return base.image
     return str(value) if is_url(str(value)) else safe_name(str(value), place)
