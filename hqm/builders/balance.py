@@ -254,7 +254,7 @@ class CoOccurrence:
         """Count the features of every picture.
 
         >>> seen = CoOccurrence.of([{"cup", "table"}, {"cup"}, {"dog"}])
-        >>> round(seen.frequency("cup"), 3), seen.given("table", "cup")
+        >>> round(seen.frequency("cup"), 3), seen.share_given("table", "cup")
         (0.667, 0.5)
         """
         single: Counter[str] = Counter()
