@@ -102,7 +102,7 @@ def tensor_on(values: Sequence[Any], device: torch.device, dtype: Any = None) ->
     Examples
     --------
     >>> import torch
-    >>> placed([[1, 2], [3, 4]], torch.device("cpu"))
+    >>> tensor_on([[1, 2], [3, 4]], torch.device("cpu"))
     tensor([[1, 2],
             [3, 4]])
     """

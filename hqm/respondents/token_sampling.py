@@ -144,7 +144,7 @@ class FirstTokens:
     ...         return {"yes": 5, "ĠYes": 6, "ĠNo": 7, "no": 8, "A": 9}
     ...     def __call__(self, text, add_special_tokens):
     ...         return {"input_ids": [1, 2]}
-    >>> Words(Tokenizer()).of(("yes", "no"))
+    >>> FirstTokens(Tokenizer()).of(("yes", "no"))
     {'yes': (5, 6), 'no': (7, 8)}
     """
 
