@@ -157,6 +157,11 @@ def test_a_key_of_a_card(change: dict[str, object], sentence: str) -> None:
     assert sentence in str(raised.value)
 
 
+def test_a_type_of_a_benchmarks_own_is_no_slip_of_another() -> None:
+    own = ("Accounting", "Fiction", "math word problem")
+    assert Card.parse({**CARD, "types": own}, "a place").types == own
+
+
 def test_a_key_of_a_card_in_the_linter(run: Run, folder: Path) -> None:
     card = folder / "mine" / "card.toml"
     card.write_text('licens = "MIT"\n' + card.read_text())

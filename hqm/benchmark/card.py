@@ -217,7 +217,9 @@ class Card(_Section):
     there is one.
     """
     types: tuple[str, ...] = ()
-    """The types it claims to measure: those of hallucination, or its own."""
+    """The types it claims to measure: those of hallucination, or its own, which have a capital letter
+    where they look like one of those.
+    """
     labelled: bool = False
     """Whether its items carry type labels."""
     citation: str = ""
@@ -240,9 +242,14 @@ class Card(_Section):
     @classmethod
     def _none_misspelt(cls, types: tuple[str, ...]) -> tuple[str, ...]:
         for unknown in sorted(set(types) - set(HALLUCINATION_TYPES)):
-            if near := meant(unknown, HALLUCINATION_TYPES):
+            near = meant(unknown, HALLUCINATION_TYPES)
+            # the known types are in lower case: "Accounting" is no slip of "counting"
+            if near and unknown.islower():
                 known = ", ".join(HALLUCINATION_TYPES)
-                raise ValueError(f"unknown {unknown}; the types are {known}. {near}".strip(" ."))
+                raise ValueError(
+                    f"unknown {unknown}; the types are {known}. {near} A type of the benchmark's"
+                    " own that looks like one of them has a capital letter"
+                )
         return types
 
     @classmethod

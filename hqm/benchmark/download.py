@@ -310,16 +310,11 @@ class _Making:
         """
         users = [made for made in self.made if file.path in made.made_from]
         needed = [made for made in users if not made.optional] or users
-        if copy is not None and any(
-            c.exists() for n in (file.path, file.instead) if n for c in self._in(copy, n)
-        ):
+        if copy is not None and self._has(copy, file):
             copy = None  # what lies beside it may be of another revision: all is made anew
         return bool(users) and (
             all(self._whole(made) for made in users)
-            or (
-                copy is not None
-                and all(any(c.is_file() for c in self._in(copy, made.path)) for made in needed)
-            )
+            or (copy is not None and all(self._has(copy, made) for made in needed))
         )
 
     def files(self, inputs: Mapping[str, Path], copy: Path | None) -> Iterator[Fetched]:
@@ -328,7 +323,7 @@ class _Making:
         makeable = [made for made in wanted if set(made.made_from) <= inputs.keys()]
         contents = adapter_of(self.card).make_files(inputs) if makeable else {}
         for made in self.made:
-            target = self.folder / safe_name(made.path)
+            target = self._target(made)
             if made not in wanted:
                 yield Fetched(target, "there", target.stat().st_size, made.optional)
             elif made in makeable:
@@ -359,11 +354,19 @@ class _Making:
                 if copy is not None:
                     fetched = replace(_copied(self.card, made, copy, target), how=fetched.how)
                 if fetched.state == "copied":
-                    self._note(target, copied_from=str(copy))
+                    self._note(fetched.path, copied_from=str(copy))
                 yield fetched
 
-    def _in(self, copy: Path, name: str) -> Iterator[Path]:
-        return _candidates(self.card, copy, name)
+    def _target(self, made: SourceFile) -> Path:
+        """Where a made file lies, or what stands in its place."""
+        target = self.folder / safe_name(made.path)
+        other = target.with_name(made.instead) if made.instead else target
+        return other if other.is_file() and not target.exists() else target
+
+    def _has(self, copy: Path, file: SourceFile) -> bool:
+        """Whether a copy has a file, or what may stand in its place."""
+        names = filter(None, (file.path, file.instead))
+        return any(each.exists() for name in names for each in _candidates(self.card, copy, name))
 
     def _record(self) -> dict[str, Any]:
         try:
@@ -376,7 +379,8 @@ class _Making:
         """Whether a made file is there as it was written, and was made from the files that are
         meant today.
         """
-        target, entry = self.folder / safe_name(made.path), self._record().get(made.path)
+        target = self._target(made)
+        entry = self._record().get(target.relative_to(self.folder).as_posix())
         if (
             not isinstance(entry, dict)
             or not target.is_file()
