@@ -29,8 +29,8 @@ lint: $(VENV)/.tests  ## ruff's rules and its formatting
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 
-types: $(VENV)/.tests mount  ## mypy --strict over hqm, adapters, benchmarks and reports
-	cd mount && ../$(VENV)/bin/mypy --cache-dir ../.mypy_cache --config-file ../pyproject.toml -p hqm
+types: $(VENV)/.tests mount  ## mypy --strict over hqm, adapters, benchmarks, reports and training
+	cd mount && ../$(VENV)/bin/mypy --cache-dir ../.mypy_cache --config-file ../pyproject.toml -p hqm -p training
 
 unit: $(VENV)/.tests  ## the tests; PYTEST="tests/test_store.py -x" runs some of them, JOBS=4 on four processes
 	$(PARALLEL) -p no:randomly $(PYTEST)
@@ -54,7 +54,7 @@ hooks: $(VENV)/.tests  ## run the checks of .pre-commit-config.yaml before every
 	$(VENV)/bin/pre-commit install
 
 train: $(VENV)/.installed  ## train the ten embedded models again (two hours)
-	$(VENV)/bin/python -m hqm.benchmarks.shapes.train
+	$(VENV)/bin/python -m training
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) mount out build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -78,4 +78,5 @@ $(VENV)/.tests: $(VENV)/.installed
 mount: $(VENV)/.tests  ## a tree of links that shows static tools all of hqm as one package
 	rm -rf mount
 	mkdir -p mount/hqm
+	ln -s ../training mount/training
 	cd mount/hqm && ln -s ../../hqm/* . && ln -s ../../adapters ../../benchmarks ../../reports .

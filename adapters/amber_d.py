@@ -35,6 +35,7 @@ from hqm import (
     Verdict,
     answers_by_id,
     finding,
+    placed_records,
     ratio,
     read_json,
     read_records,
@@ -144,8 +145,8 @@ class AmberD(Benchmark):
         """`query/query_discriminative.json` with the labels of `annotations.json`."""
         path = self.data / "query" / "query_discriminative.json"
         items = []
-        for i, record in enumerate(read_records(path), 1):
-            key, place = int(take(record, "id", f"{path}: record {i}")), f"{path}: record {i}"
+        for place, record in placed_records(path):
+            key = int(take(record, "id", place))
             note = self.annotations.get(key, {})
             if note.get("type") not in _KINDS or note.get("truth") not in ("yes", "no"):
                 raise DataError(
@@ -203,7 +204,7 @@ class AmberD(Benchmark):
         are scored.
         """
         return form, answers_by_id(
-            path, form, "AMBER", lambda key: key.isdecimal() and int(key) in self.annotations
+            path, form, lambda key: key.isdecimal() and int(key) in self.annotations
         )
 
     def check(self, form: Form) -> Iterable[Finding]:

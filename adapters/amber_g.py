@@ -400,7 +400,7 @@ class AmberG(Benchmark):
         """A JSON array of `id` and `response`; like the release, only the answers that the file has
         are scored.
         """
-        return form, answers_by_id(path, form, "AMBER", lambda key: key in self.annotations)
+        return form, answers_by_id(path, form, lambda key: key in self.annotations)
 
     def group_metrics(
         self, scores: Mapping[str, Mapping[str, float | None]]

@@ -48,6 +48,7 @@ from hqm import (
     DataError,
     Finding,
     Form,
+    InTurn,
     Item,
     Judgement,
     LabelContext,
@@ -623,23 +624,11 @@ class FaithScore(Benchmark):
                 path,
             )
             return form, {key: row.answer or Response("") for key, row in joined.items()}
-        left: dict[str, list[str]] = {}
-        for item in form.items:
-            left.setdefault(item.image or "", []).append(item.id)
+        asked = InTurn(form.items, lambda item: item.image)
         collected = {}
-        for place, record in (
-            (f"{path}: record {i}", record) for i, record in enumerate(records, 1)
-        ):
-            image = PurePosixPath(str(take(record, "image", place))).name
-            if not left.get(image):
-                raise AnswerError(
-                    f"there is no further question about {image}",
-                    place=place,
-                    remedy="Keep one answer for each question.",
-                )
-            collected[left[image].pop(0)] = Response(
-                answer_text(take(record, "answer", place), place)
-            )
+        for place, record in placed_records(path):
+            key = asked.take(PurePosixPath(str(take(record, "image", place))).name, place)
+            collected[key] = Response(answer_text(take(record, "answer", place), place))
         return form, collected
 
     def _annotated(self, path: Path, form: Form) -> list[tuple[str, str, dict[str, Any]]] | None:

@@ -34,6 +34,7 @@ from hqm import (
     DataError,
     Finding,
     Form,
+    InTurn,
     Item,
     Metric,
     Replies,
@@ -42,6 +43,7 @@ from hqm import (
     fill,
     finding,
     mean_of,
+    placed_records,
     read_json,
     read_records,
     read_text,
@@ -90,16 +92,13 @@ class Gavie(Benchmark):
     def read(self) -> Form:
         """`evaluation_set.json`; the ids are the positions in the file, from 1."""
         path = self.data / "evaluation_set.json"
-        items = []
-        for i, record in enumerate(read_records(path), 1):
-            picture, question = (
-                str(take(record, "image_id", f"{path}: record {i}")),
-                _question(record, f"{path}: record {i}"),
-            )
+        items: list[Item] = []
+        for place, record in placed_records(path):
+            picture = str(take(record, "image_id", place))
             items.append(
                 Item(
-                    str(i),
-                    question,
+                    str(len(items) + 1),
+                    _question(record, place),
                     "vqa",
                     None,
                     f"{picture}.jpg",
@@ -225,27 +224,18 @@ class Gavie(Benchmark):
         records = read_records(path)
         if records and "image_id" not in records[0]:
             return super().read_answers(path, form)
-        places: dict[tuple[str, str], list[str]] = defaultdict(list)
-        for item in form.items:
-            places[
-                item.meta["picture"], " ".join(self.original.by_id[item.id].prompt.split())
-            ].append(item.id)
-        given: dict[str, Response] = {}
-        for i, record in enumerate(records, 1):
-            place = f"{path}: record {i}"
+        asked = InTurn(
+            form.items,
+            lambda i: (i.meta["picture"], " ".join(self.original.by_id[i.id].prompt.split())),
+        )
+        answers: dict[str, Response] = {}
+        for place, record in placed_records(path):
             question = " ".join(_question(record, place).split())
-            free = places[str(take(record, "image_id", place)), question]
-            if not free:
-                raise AnswerError(
-                    f"the question {question!r} about picture {record['image_id']} is unknown or"
-                    " answered twice",
-                    place=place,
-                    remedy="Answer the release's evaluation set.",
-                )
+            key = asked.take((str(take(record, "image_id", place)), question), place)
             field = next((name for name in _TEXTS if name in record), "answer")
             text = take(record, field, place)
-            given[free.pop(0)] = Response("" if text is None else str(text))
-        return form, given
+            answers[key] = Response("" if text is None else str(text))
+        return form, answers
 
     def read_replies(self, path: Path, form: Form) -> Mapping[str, Replies]:
         """A JSON list of replies in the order of the evaluation set, or HQM's own format (the

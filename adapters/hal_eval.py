@@ -55,6 +55,7 @@ from hqm import (
     DataError,
     Finding,
     Form,
+    InTurn,
     Item,
     Metric,
     Parser,
@@ -622,19 +623,13 @@ class HalEval(Benchmark):
                 place=str(path),
                 remedy="Rename it, as the release's files are called.",
             )
-        free: dict[str, list[str]] = {}
-        for item in form.items:
-            if item.meta["kind"] == length:
-                free.setdefault(PurePosixPath(item.image or "").name, []).append(item.id)
+        described = InTurn(
+            (item for item in form.items if item.meta["kind"] == length),
+            lambda item: PurePosixPath(item.image or "").name,
+        )
         for place, record in placed_records(path):
-            waiting = free.get(PurePosixPath(str(take(record, "image", place))).name)
-            if not waiting:
-                raise AnswerError(
-                    f"the picture {record['image']!r} is unknown or described too often",
-                    place=place,
-                    remedy="Check that the file belongs to Hal-Eval.",
-                )
-            yield waiting.pop(0), record
+            picture = PurePosixPath(str(take(record, "image", place))).name
+            yield described.take(picture, place), record
 
     def read_replies(self, path: Path, form: Form) -> Mapping[str, Replies]:
         """The evaluator's two answers in the release's result files, or HQM's own format."""

@@ -50,6 +50,7 @@ from hqm import (
     Finding,
     Form,
     Item,
+    ItemAnswers,
     LeftOut,
     Metric,
     NoReply,
@@ -109,10 +110,10 @@ class HallusionBench(Benchmark):
         """
         path = self.data / "HallusionBench.json"
         items: dict[str, Item] = {}
-        for i, record in enumerate(read_records(path), 1):
-            item = self._item(record, f"{path}: record {i}")
+        for place, record in placed_records(path):
+            item = self._item(record, place)
             if item.id in items:
-                raise DataError(f"the question {item.id} stands twice", place=f"{path}: record {i}")
+                raise DataError(f"the question {item.id} stands twice", place=place)
             items[item.id] = item
         return Form("original", _sized(items.values()))
 
@@ -353,14 +354,10 @@ class HallusionBench(Benchmark):
         """A result file with `model_prediction`, or a folder with a VD and a VS file, matched by
         ids and questions.
         """
-        answers: dict[str, Response] = {}
+        answers = ItemAnswers(form)
         for record, key, place in self._records(path, form):
             text = take(record, "model_prediction", place)
-            if key in answers:
-                raise AnswerError(
-                    f"the question {key} is answered twice", place=place, remedy="Keep one answer."
-                )
-            answers[key] = Response("" if text is None else str(text))
+            answers.put(key, Response("" if text is None else str(text)), place)
         if self.scoring == "official":
             form = replace(form, items=_sized(item for item in form.items if item.id in answers))
         return form, {

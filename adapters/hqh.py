@@ -45,6 +45,7 @@ from hqm import (
     Finding,
     Form,
     Item,
+    ItemAnswers,
     Metric,
     NoReply,
     Recording,
@@ -402,25 +403,18 @@ class Hqh(Benchmark):
         """A copy of `HQH.json` with `answer`, or with `answers` of one model (in the mode `joint`,
         of several).
         """
-        collected: dict[str, Response] = {}
+        collected = ItemAnswers(form)
         for place, record in placed_records(path):
             key = str(record["item"] if "item" in record else take(record, "id", place))
             texts = record["answers"] if "answers" in record else [take(record, "answer", place)]
             item = form.by_id.get(key)
-            if item is None or str(record.get("instruction", item.prompt)) != item.prompt:
-                wrong = (
-                    f"there is no item {key!r}"
-                    if item is None
-                    else f"the item {key} asks something else"
-                )
-                raise AnswerError(wrong, place=place, remedy="Take the HQH.json that was answered.")
-            if key in collected:
+            if item is not None and str(record.get("instruction", item.prompt)) != item.prompt:
                 raise AnswerError(
-                    f"the item {key} is answered twice",
+                    f"the item {key} asks something else",
                     place=place,
-                    remedy="Keep one answer for each item.",
+                    remedy="Take the HQH.json that was answered.",
                 )
-            collected[key] = Response(*_state(record, texts[0] if texts else None))
+            collected.put(key, Response(*_state(record, texts[0] if texts else None)), place)
             if len(texts) > 1 and self.jointly:
                 collected[key] = collected[key]._replace(
                     detail={"answers": [str(text) for text in texts]}

@@ -36,6 +36,7 @@ from hqm import (
     Finding,
     Form,
     Item,
+    ItemAnswers,
     JudgeOutput,
     Metric,
     Recording,
@@ -50,6 +51,7 @@ from hqm import (
     finding,
     mean_of,
     name_places,
+    placed_records,
     read_json,
     read_records,
     read_text,
@@ -107,10 +109,7 @@ class MMHal(Benchmark):
                 place=str(self.data),
                 remedy=f"It is called {_FILES[0]}.",
             )
-        items = [
-            self._item(record, f"{path}: record {i}")
-            for i, record in enumerate(read_records(path), 1)
-        ]
+        items = [self._item(record, place) for place, record in placed_records(path)]
         if len({item.id for item in items}) < len(items):
             raise DataError(
                 "two questions are about one picture",
@@ -209,20 +208,14 @@ class MMHal(Benchmark):
         records = read_records(path)
         if records and "model_answer" not in records[0]:
             return super().read_answers(path, form)
-        answers: dict[str, Response] = {}
+        answers = ItemAnswers(form)
         ordered: list[Item] = []
         asked: list[tuple[str, str, Item]] = []
         for i, record in enumerate(records):
             place = f"{path}: record {i + 1}"
             key = str(take(record, "image_id", place))
-            if key not in form.by_id or key in answers:
-                what = "is answered twice" if key in answers else "is unknown"
-                raise AnswerError(
-                    f"the picture {key!r} {what}",
-                    place=place,
-                    remedy="Fill the release's template.",
-                )
-            answers[key] = Response(answer_text(take(record, "model_answer", place), place))
+            text = answer_text(take(record, "model_answer", place), place)
+            answers.put(key, Response(text), place)
             item = form.by_id[key]
             asked.append((place, str(record.get("question", "")), item))
             # the release derives the kind from the place only

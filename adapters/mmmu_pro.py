@@ -13,7 +13,6 @@ reads with `strict`, and leaves what cannot be read out of the mean.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -31,6 +30,7 @@ from hqm import (
     Verdict,
     counted_wrong,
     finding,
+    parse_value,
     placed_records,
     take,
 )
@@ -65,11 +65,9 @@ def _form_of(match: re.Match[str]) -> str:
 def _options(record: Any, name: str, place: str) -> tuple[str, ...]:
     """The options of a question, which the release writes as a Python list."""
     value = take(record, name, place)
-    if isinstance(value, str):
-        try:
-            value = ast.literal_eval(value)
-        except (SyntaxError, ValueError):
-            raise DataError(f"{name} is no list", place=place) from None
+    value = parse_value(value) if isinstance(value, str) else value
+    if not isinstance(value, list):
+        raise DataError(f"{name} is no list", place=place)
     return tuple(str(option) for option in value)
 
 

@@ -89,44 +89,49 @@ def _count(key: str) -> Any:
     return lambda t: t[key]
 
 
-def _metrics(official: bool) -> Iterator[Metric]:
-    yield Metric(
-        "och",
-        _och if official else lambda t: ratio(t["no"], t["no"] + t["yes"]),
-        "lower",
-        about="Of the objects that the judge decided on, the share that is not there.",
+def _metrics(official: bool) -> tuple[Metric, ...]:
+    return (
+        Metric(
+            "och",
+            _och if official else lambda t: ratio(t["no"], t["no"] + t["yes"]),
+            "lower",
+            about="Of the objects that the judge decided on, the share that is not there.",
+        ),
+        Metric(
+            "och_caption",
+            mean_of("share", "decided"),
+            "lower",
+            about="The same share for each caption, averaged over the captions with a decided object.",
+        ),
+        Metric(
+            "captions_hallucinated",
+            mean_of("any_no", "decided"),
+            "lower",
+            about="Of the captions with a decided object, the share with one that is not there.",
+        ),
+        Metric(
+            "objects",
+            mean_of("objects"),
+            "neither",
+            about="Mean number of concrete objects a caption.",
+        ),
+        Metric(
+            "unsure", _count("unsure"), "neither", about="Objects on which the judge was unsure."
+        ),
+        Metric(
+            "errors",
+            _count("error"),
+            "neither",
+            about="Objects for which the judge's reply could not be read.",
+        ),
+        Metric(
+            "ignored",
+            _count("ignored"),
+            "neither",
+            about="Mentions of the picture itself, passed over.",
+        ),
+        Metric("length", mean_of("words"), "neither", about="Mean length of a caption in words."),
     )
-    yield Metric(
-        "och_caption",
-        mean_of("share", "decided"),
-        "lower",
-        about="The same share for each caption, averaged over the captions with a decided object.",
-    )
-    yield Metric(
-        "captions_hallucinated",
-        mean_of("any_no", "decided"),
-        "lower",
-        about="Of the captions with a decided object, the share with one that is not there.",
-    )
-    yield Metric(
-        "objects", mean_of("objects"), "neither", about="Mean number of concrete objects a caption."
-    )
-    yield Metric(
-        "unsure", _count("unsure"), "neither", about="Objects on which the judge was unsure."
-    )
-    yield Metric(
-        "errors",
-        _count("error"),
-        "neither",
-        about="Objects for which the judge's reply could not be read.",
-    )
-    yield Metric(
-        "ignored",
-        _count("ignored"),
-        "neither",
-        about="Mentions of the picture itself, passed over.",
-    )
-    yield Metric("length", mean_of("words"), "neither", about="Mean length of a caption in words.")
 
 
 class OpenChair(Benchmark):
@@ -142,7 +147,7 @@ class OpenChair(Benchmark):
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
         """OCH over all objects and by caption, and what was not decided."""
-        return tuple(_metrics(self.scoring == "official"))
+        return _metrics(self.scoring == "official")
 
     # --- the data ---
 

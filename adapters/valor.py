@@ -31,7 +31,6 @@ refusal is unscored.
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -51,6 +50,7 @@ from hqm import (
     Finding,
     Form,
     Item,
+    ItemAnswers,
     Metric,
     Replies,
     Response,
@@ -60,6 +60,7 @@ from hqm import (
     finding,
     mean_of,
     mentioned,
+    parse_value,
     read_json,
     read_records,
     read_text,
@@ -113,7 +114,7 @@ it does not run again.
 """
 
 
-def _metrics() -> Iterable[Metric]:
+def _metrics() -> tuple[Metric, ...]:
     levels = (
         Metric(
             "faithfulness",
@@ -148,9 +149,7 @@ def _metrics() -> Iterable[Metric]:
             about="Mean over captions of their own coverage.",
         ),
     )
-    yield from levels
-    for part in PARTS:
-        yield from (level.within(part) for level in levels)
+    return (*levels, *(level.within(part) for part in PARTS for level in levels))
 
 
 class Valor(Benchmark):
@@ -163,7 +162,7 @@ class Valor(Benchmark):
         """Faithfulness and coverage, overall and by subset: summed, share of captions with all,
         mean over captions.
         """
-        return tuple(_metrics())
+        return _metrics()
 
     # --- items ---
 
@@ -251,12 +250,7 @@ class Valor(Benchmark):
             if self.scoring == "official":
                 return None
         inside = re.search(r"\{.*\}", reply, re.DOTALL)
-        for read in (json.loads, ast.literal_eval) if inside else ():
-            try:
-                return read(inside[0])  # type: ignore[index]
-            except (ValueError, SyntaxError, MemoryError, RecursionError):
-                continue
-        return None
+        return parse_value(inside[0]) if inside else None
 
     async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
         """Extract the features, filter them, match them with the annotation, and count."""
@@ -395,16 +389,11 @@ class Valor(Benchmark):
         else:
             return super().read_answers(path, form)
         part = self._part(path, [key for key, _ in rows], form)
-        responses: dict[str, Response] = {}
+        responses = ItemAnswers(form.only(part))
         for key, text in rows:
-            if f"{part}/{key}" in responses:
-                raise AnswerError(
-                    f"the picture {key} is captioned twice",
-                    place=str(path),
-                    remedy="Keep one caption.",
-                )
-            responses[f"{part}/{key}"] = Response("" if text is None else str(text))
-        return form.only(part), responses
+            caption = Response("" if text is None else str(text))
+            responses.put(f"{part}/{key}", caption, str(path))
+        return responses.form, responses
 
     def _part(self, path: Path, pictures: Sequence[str], form: Form) -> str:
         """The subset that a file is about, found by its pictures and then by its name."""

@@ -55,9 +55,9 @@ from .benchmark.judge_api import reading as reading
 from .benchmark.registry import load as load
 from .benchmark.registry import load_all as load_all
 from .benchmark.registry import names as names
+from .benchmark.released_files import InTurn as InTurn
 from .benchmark.released_files import answers_by_id as answers_by_id
 from .benchmark.released_files import name_places as name_places
-from .benchmark.released_files import placed_records as placed_records
 from .benchmark.released_files import released_file as released_file
 from .benchmark.released_files import texts_in as texts_in
 from .commands.in_python import RunResult as RunResult
@@ -105,6 +105,8 @@ from .errors import StoreError as StoreError
 from .errors import UnreadableReply as UnreadableReply
 from .errors import UsageError as UsageError
 from .files.archives import json_parts as json_parts
+from .files.records import parse_value as parse_value
+from .files.records import placed_records as placed_records
 from .files.records import read_json as read_json
 from .files.records import read_records as read_records
 from .files.records import read_text as read_text
@@ -120,6 +122,7 @@ from .imports.match import join_by_picture as join_by_picture
 from .imports.match import normalised as normalised
 from .imports.match import of_parts as of_parts
 from .imports.match import with_questions_beside as with_questions_beside
+from .imports.recordings import ItemAnswers as ItemAnswers
 from .imports.recordings import Recording as Recording
 from .imports.row import ROLES as ROLES
 from .imports.row import JudgeOutput as JudgeOutput

@@ -378,7 +378,7 @@ def test_amber_d_paper_scoring_is_plain(data: Path, tmp_path: Path) -> None:
 def test_amber_d_refuses_other_ids(data: Path, tmp_path: Path) -> None:
     path = tmp_path / "answers.json"
     for rows, sentence in (
-        ([{"id": 99999, "response": "Yes"}], "no id '99999'"),
+        ([{"id": 99999, "response": "Yes"}], "no item '99999'"),
         ([{"id": 1005, "response": "Yes"}] * 2, "answered twice"),
         ([{"id": 1005}], "'response' is missing"),
     ):

@@ -313,7 +313,7 @@ def test_the_amber_score(benchmark: Any) -> None:
 
 def test_foreign_answers_are_refused(benchmark: Any, tmp_path: Path) -> None:
     for rows, sentence in (
-        ([{"id": 99999, "response": "x"}], "no id '99999'"),
+        ([{"id": 99999, "response": "x"}], "no item '99999'"),
         ([{"id": 1, "response": "x"}] * 2, "answered twice"),
         ([{"id": 1}], "'response' is missing"),
     ):

@@ -235,7 +235,7 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path, benchmark: Benchmark)
     }
     for rows in ([row, row], [{**row, "image_id": "1"}], [{**row, "question": "Why?"}]):
         path.write_text(json.dumps(rows))
-        with pytest.raises(AnswerError, match="unknown or answered twice"):
+        with pytest.raises(AnswerError, match="no further question"):
             benchmark.read_answers(path, benchmark.original)
     path.write_text(json.dumps(["one", "two"]))
     with pytest.raises(AnswerError, match="2 replies for 1000"):

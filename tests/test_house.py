@@ -57,7 +57,9 @@ LAYERS = (
 it.
 """
 
-NAMED = sorted(p for folder in (*PRODUCT, "tests", "docs") for p in (ROOT / folder).rglob("*.py"))
+NAMED = sorted(
+    p for folder in (*PRODUCT, "training", "tests", "docs") for p in (ROOT / folder).rglob("*.py")
+)
 """The files in which every name says what the thing is: the tests too."""
 
 SHORT_DOCSTRINGS = frozenset({"hqm/psychometrics"})

@@ -194,7 +194,7 @@ def test_files_that_do_not_fit_are_refused(
     for changed, sentence in (
         (rows[:95], "95 answers, not 96"),
         ([*rows[:95], rows[0]], "answered twice"),
-        ([{**rows[0], "image_id": "none"}], "unknown"),
+        ([{**rows[0], "image_id": "none"}], "no item 'none'"),
     ):
         path.write_text(json.dumps(changed))
         with pytest.raises(AnswerError, match=sentence):

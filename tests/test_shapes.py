@@ -224,9 +224,10 @@ def test_wider_heads_answer_the_same() -> None:
     position of a sequence.
     """
     import torch
-    from hqm.benchmarks.shapes.train import make_model, make_processor
-    from hqm.benchmarks.shapes.train.recipes import Recipe
-    from hqm.benchmarks.shapes.train.widening import widened
+
+    from training import make_model, make_processor
+    from training.recipes import Recipe
+    from training.widening import widened
 
     model = make_model(
         Recipe("tiny", "random", 3, width=56, layers=3), make_processor(["Is the circle red?"])
@@ -251,9 +252,10 @@ def test_wider_heads_answer_the_same() -> None:
 @needs_torch
 def test_neurons_that_do_nothing_are_given_up_first() -> None:
     import torch
-    from hqm.benchmarks.shapes.train import make_model, make_processor, sample_batch
-    from hqm.benchmarks.shapes.train.recipes import RECIPES, training_scenes
-    from hqm.benchmarks.shapes.train.widening import GIVEN_UP, narrowed
+
+    from training import make_model, make_processor, sample_batch
+    from training.recipes import RECIPES, training_scenes
+    from training.widening import GIVEN_UP, narrowed
 
     processor = make_processor(["Is the circle red?"])
     model = make_model(RECIPES[4], processor).eval()
@@ -277,8 +279,9 @@ def test_training_repeats_bit_for_bit_from_nothing_and_from_the_kept_first_stage
     processes, and from nothing again.
     """
     import torch
-    from hqm.benchmarks.shapes.train import main, train_one
-    from hqm.benchmarks.shapes.train.recipes import RECIPES
+
+    from training import main, train_one
+    from training.recipes import RECIPES
 
     steps, scenes = counts(20), counts(100)
     runs = {"nothing": "first", "again": "other", "kept": "first"}

@@ -101,40 +101,44 @@ def _accuracies(scope: str, by_pair: str) -> Iterable[Metric]:
         )
 
 
-def _consistency(scope: str) -> Iterable[Metric]:
+def _consistency(scope: str) -> tuple[Metric, ...]:
     """The metrics of whole figures, and the causes to which errors are attributed."""
     dot = f"{scope}." if scope else ""
-    yield Metric(
-        f"{dot}figures_inconsistent",
-        of=_percent(lambda t: t["n"] - t["right"] - t["wrong"], "n"),
-        better="lower",
-        subset=scope,
-        about="Percentage of figures with some questions right and some wrong.",
-        group="figure",
-    )
-    yield Metric(
-        f"{dot}figures_wrong",
-        _percent("wrong", "n"),
-        "lower",
-        scope,
-        about="Percentage of figures with every question wrong.",
-        group="figure",
-    )
-    yield Metric(
-        f"{dot}figure_score",
-        lambda t: ratio(t["figure_share"], t["figures"]),
-        subset=scope,
-        about="Mean over figures of the share of their questions answered right.",
-    )
-    for name, cause in (
-        ("lh", "language hallucination"),
-        ("vi", "visual illusion"),
-        ("mixed", "either of the two"),
-    ):
-        yield Metric(
-            f"{dot}{name}",
-            _percent(name, "diagnosed"),
-            "neither",
+    return (
+        Metric(
+            f"{dot}figures_inconsistent",
+            of=_percent(lambda t: t["n"] - t["right"] - t["wrong"], "n"),
+            better="lower",
+            subset=scope,
+            about="Percentage of figures with some questions right and some wrong.",
+            group="figure",
+        ),
+        Metric(
+            f"{dot}figures_wrong",
+            _percent("wrong", "n"),
+            "lower",
             scope,
-            about=f"Percentage of the diagnosed errors put down to {cause}.",
-        )
+            about="Percentage of figures with every question wrong.",
+            group="figure",
+        ),
+        Metric(
+            f"{dot}figure_score",
+            lambda t: ratio(t["figure_share"], t["figures"]),
+            subset=scope,
+            about="Mean over figures of the share of their questions answered right.",
+        ),
+        *(
+            Metric(
+                f"{dot}{name}",
+                _percent(name, "diagnosed"),
+                "neither",
+                scope,
+                about=f"Percentage of the diagnosed errors put down to {cause}.",
+            )
+            for name, cause in (
+                ("lh", "language hallucination"),
+                ("vi", "visual illusion"),
+                ("mixed", "either of the two"),
+            )
+        ),
+    )

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hqm import DataError, JudgeOutput, Response, Row, read_records, take
+from hqm import DataError, JudgeOutput, Response, Row, placed_records, read_records, take
 
 _FIELDS = {"category", "subcategory", "figure_id", "question_id", "model_prediction"}
 _HALF = re.compile(r"(?i)[-_ ]?(?<![a-z0-9])v[ds](?![a-z0-9])")
@@ -38,8 +38,7 @@ def judged_rows(path: Path, keys: Sequence[str], words: Mapping[str, str]) -> li
     """The checks of one file; a check that `words` does not know is kept as it is."""
     stem = _HALF.sub("", path.stem)
     rows = []
-    for i, record in enumerate(read_records(path), 1):
-        place = f"{path}: record {i}"
+    for place, record in placed_records(path):
         field = next(
             (name for name in record if name.endswith("_gpt_check")), "gpt4v_output_gpt_check"
         )

@@ -13,7 +13,7 @@ from typing import Any
 from hqm.benchmark.card import Card, FieldsSection
 from hqm.errors import DataError, FieldError, UsageError
 from hqm.files.cache import is_url, safe_name
-from hqm.files.records import read_records, take
+from hqm.files.records import placed_records, take
 from hqm.types import HALLUCINATION_TYPES, LETTERS, ORIGINAL, Form, Item
 
 _SYNONYMS = {"count": "counting", "number": "counting", "state": "attribute", "text": "ocr"}
@@ -36,8 +36,7 @@ def read_items(card: Card, data: Path) -> Form:
         )
     path = data / card.data.items
     items, seen = [], set()
-    for i, record in enumerate(read_records(path, card.data.encoding), 1):
-        place = f"{path}: record {i}"
+    for place, record in placed_records(path, card.data.encoding):
         item = item_of(record, card, place)
         if item.id in seen:
             raise DataError(
@@ -192,18 +191,7 @@ def _target(target: Any, card: Card, options: tuple[str, ...], place: str) -> An
         letters = LETTERS[: len(options)]
         text = str(target).strip()
         if text in options:
-            letter = letters[options.index(text)]
-            if len(text) == 1 and text in letters and text != letter:
-                what = (
-                    f"the target {text!r} is the option {letter} and the letter of"
-                    f" {options[letters.index(text)]!r}"
-                )
-                raise DataError(
-                    what,
-                    place=place,
-                    remedy="Order or write the options so that both mean the same.",
-                )
-            return letter
+            return option_letter(text, options, place)
         if len(options) < 2 or text.upper() not in letters or len(text) != 1:
             remedy = (
                 "A choice needs two options or more, and a target that is an option or its letter."
@@ -217,6 +205,26 @@ def _target(target: Any, card: Card, options: tuple[str, ...], place: str) -> An
     if card.task == "vqa":
         _check_short(target, place)
     return target
+
+
+def option_letter(text: str, options: Sequence[str], place: str) -> str:
+    """The letter of the option with this text.
+
+    Raises
+    ------
+    DataError
+        The text is also the letter of another option.
+    """
+    letters = LETTERS[: len(options)]
+    letter = letters[options.index(text)]
+    if len(text) == 1 and text in letters and text != letter:
+        other = options[letters.index(text)]
+        raise DataError(
+            f"the answer {text!r} is the option {letter} and the letter of {other!r}",
+            place=place,
+            remedy="Order or write the options so that both mean the same.",
+        )
+    return letter
 
 
 def _check_short(target: Any, place: str) -> None:

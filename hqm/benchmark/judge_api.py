@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from hqm.errors import AnswerError, NoReply, UnreadableReply
-from hqm.files.records import read_records, take
+from hqm.files.records import placed_records, take
 from hqm.imports.row import ROLES, Replies, first_field, one_of, whole_reply
 from hqm.text import has_words, storable
 from hqm.types import Form
@@ -138,8 +138,7 @@ def read_replies(path: Path | str, form: Form) -> dict[str, dict[str, list[str]]
         An item or role is unknown, or a field is missing.
     """
     replies: dict[str, dict[str, list[str]]] = {}
-    for i, record in enumerate(read_records(path), 1):
-        place = f"{path}: record {i}"
+    for place, record in placed_records(path):
         item = storable(str(first_field(record, ("item", "id"), place)))
         role = one_of(str(record.get("role", "judge")), ROLES, "role", place)
         if item not in form.by_id:

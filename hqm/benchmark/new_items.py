@@ -4,18 +4,18 @@
 
 from __future__ import annotations
 
-import ast
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from hqm.benchmark.card import Card
-from hqm.benchmark.items import item_of, item_type
+from hqm.benchmark.items import item_of, item_type, option_letter
 from hqm.benchmark.new_sources import Gathered, Name, RowFaults, Source, SourceRow
-from hqm.errors import DataError, HQMError, UsageError
+from hqm.errors import DataError, HQMError
 from hqm.files.cache import is_url
+from hqm.files.records import parse_value
+from hqm.imports.answer_table import columns_by_field
 from hqm.types import HALLUCINATION_TYPES, LETTERS, Task
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -52,7 +52,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 do not matter.
 """
 
-_SAID = {
+_SYNONYMS = {
     "question": "prompt",
     "answer": "target",
     "picture": "image",
@@ -98,22 +98,7 @@ def parse_columns(texts: Sequence[str]) -> dict[str, str]:
     UsageError
         A part names no field, or a field stands twice.
     """
-    names = [*COLUMNS, *_SAID]
-    said: dict[str, str] = {}
-    for text in texts:
-        # a comma separates only where a field follows, since a column's name may hold one
-        for pair in re.split(rf",(?=\s*(?:{'|'.join(names)})\s*=)", text):
-            name, equals, column = pair.partition("=")
-            field = _SAID.get(name.strip(), name.strip())
-            if not equals or field not in COLUMNS:
-                remedy = f"Write FIELD=COLUMN; the fields are {', '.join(names)}."
-                raise UsageError(f"--columns {pair.strip()!r} names no field", remedy=remedy)
-            if field in said:
-                raise UsageError(
-                    f"--columns names the field {field!r} twice", remedy="Keep one of the two."
-                )
-            said[field] = column.strip()
-    return said
+    return columns_by_field(texts, {**dict.fromkeys(COLUMNS), **_SYNONYMS})
 
 
 def choose_columns(
@@ -378,17 +363,14 @@ def _listed(text: str, place: str) -> Any:
     """The list that a text writes: as JSON or Python does, or with | between the options."""
     if not (text.startswith(("[", "{")) and text.endswith(("]", "}"))):
         return text.split("|")
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        pass
-    try:
-        return ast.literal_eval(text[:100_000])
-    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-        remedy = "Write a list of options, or one text with | between them."
+    value = parse_value(text[:100_000])
+    if value is None:
         raise DataError(
-            f"the options {text[:60]!r} cannot be read", place=place, remedy=remedy
-        ) from None
+            f"the options {text[:60]!r} cannot be read",
+            place=place,
+            remedy="Write a list of options, or one text with | between them.",
+        )
+    return value
 
 
 def _counts_from_zero(targets: Sequence[Any], options: Sequence[tuple[str, ...]]) -> bool:
@@ -431,16 +413,7 @@ def letter_of(
         return letters[names.index(text)]
     as_letter = text.strip("().").upper()
     if text in options:
-        letter = letters[options.index(text)]
-        if len(text) == 1 and text in letters and text != letter:
-            what = (
-                f"the answer {text!r} is the option {letter} and the letter of"
-                f" {options[letters.index(text)]!r}"
-            )
-            raise DataError(
-                what, place=place, remedy="Order or write the options so that both mean the same."
-            )
-        return letter
+        return option_letter(text, options, place)
     if len(as_letter) == 1 and as_letter in letters:
         return as_letter
     if len(as_letter) == 1 and as_letter in LETTERS:

@@ -4,11 +4,9 @@ dataset of the hub.
 
 from __future__ import annotations
 
-import ast
 import base64
 import binascii
 import hashlib
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +18,7 @@ from hqm.errors import DataError, HQMError, ImageError, UsageError
 from hqm.files.cache import MAX_BYTES, SMALLER, image_path, is_url, safe_name
 from hqm.files.datasets import HubName, Shard, Tree, hub_tree, is_hub, read_info, shards_of
 from hqm.files.images import ImageSource, check_content
-from hqm.files.records import Table, open_table
+from hqm.files.records import Table, open_table, parse_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +281,11 @@ class Gathered:
         """
         place = row.at(column)
         if isinstance(value, str) and value[:1] == "[" and value.rstrip()[-1:] == "]":
-            value = _literal(value, place)
+            value = parse_value(value)
+            if value is None:
+                raise DataError(
+                    "the list cannot be read", place=place, remedy="Write one picture, not a list."
+                )
         if isinstance(value, (list, tuple)):
             if len(value) > 1:
                 remedy = (
@@ -420,17 +422,3 @@ def _bytes_of(value: dict[str, Any], place: str) -> Any:
     if content is not None and not isinstance(content, (bytes, bytearray, str)):
         raise DataError("its bytes are no bytes", place=place, remedy="Write the picture's bytes.")
     return path if content is None else content
-
-
-def _literal(text: str, place: str) -> Any:
-    """A list as Python or JSON writes it: VLMEvalKit's cells of several pictures."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        pass
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-        raise DataError(
-            "the list cannot be read", place=place, remedy="Write one picture, not a list."
-        ) from None

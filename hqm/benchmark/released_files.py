@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from hqm.errors import AnswerError, DataError
-from hqm.files.records import read_records, read_text, take
+from hqm.files.records import placed_records, read_text, take
 from hqm.imports.match import check_questions
+from hqm.imports.recordings import ItemAnswers
 from hqm.imports.row import answer_text
 from hqm.types import Form, Item, Response
 
 
-def placed_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Read records, each with its place for messages: `answers.json: record 3`."""
-    for i, record in enumerate(read_records(path), 1):
-        yield f"{path}: record {i}", record
-
-
-def answers_by_id(
-    path: Path, form: Form, release: str, in_release: Callable[[str], bool]
-) -> dict[str, Response]:
+def answers_by_id(path: Path, form: Form, in_release: Callable[[str], bool]) -> dict[str, Response]:
     """Read records of `id` and `response`, with the question as `query` where they repeat it.
 
     Parameters
     ----------
-    release
-        The release's name, for messages.
     in_release
         Whether an id that the form does not have belongs to the release; its answer is left out.
 
@@ -37,24 +28,49 @@ def answers_by_id(
     AnswerError
         An id is unknown or answered twice, or a question is another than the item's.
     """
-    given: dict[str, Response] = {}
+    answers = ItemAnswers(form)
     asked: list[tuple[str, str, Item]] = []
     for place, record in placed_records(path):
         key = str(take(record, "id", place))
-        if key in given:
-            raise AnswerError(
-                f"the id {key} is answered twice",
-                place=place,
-                remedy="Keep one answer for each id.",
-            )
-        if key in form.by_id:
-            given[key] = Response(answer_text(take(record, "response", place), place))
+        if key in form.by_id or not in_release(key):
+            text = answer_text(take(record, "response", place), place)
+            answers.put(key, Response(text), place)
             asked.append((place, str(record.get("query") or ""), form.by_id[key]))
-        elif not in_release(key):
-            remedy = f"Check that the file belongs to {release}."
-            raise AnswerError(f"{release} has no id {key!r}", place=place, remedy=remedy)
     check_questions(asked, path)
-    return given
+    return answers
+
+
+class InTurn:
+    """Items that a file names by something they share, such as a picture: each is taken once.
+
+    Parameters
+    ----------
+    items
+        In the order in which they are taken.
+    shared
+        Returns what an item is named by.
+    """
+
+    def __init__(self, items: Iterable[Item], shared: Callable[[Item], Hashable]) -> None:
+        self._left: dict[Hashable, list[str]] = defaultdict(list)
+        for item in items:
+            self._left[shared(item)].append(item.id)
+
+    def take(self, shared: Hashable, place: str) -> str:
+        """Return the id of the next item that is named so.
+
+        Raises
+        ------
+        AnswerError
+            All of them are taken, or there is none.
+        """
+        if not self._left[shared]:
+            raise AnswerError(
+                f"there is no further question about {shared!r:.100}",
+                place=place,
+                remedy="Keep one answer for each question of the release.",
+            )
+        return self._left[shared].pop(0)
 
 
 def released_file(path: Path, benchmark: str, missing: str) -> Path:

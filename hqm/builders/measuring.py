@@ -16,7 +16,7 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.findings import Finding, code_of
 from hqm.builders.built_question import Draft, Promise
 from hqm.errors import DataError
-from hqm.files.records import read_records
+from hqm.files.records import placed_records
 from hqm.lint.answer_leaks import LARGEST_ERROR, can_leak, clusters_of, leaks_in
 from hqm.lint.linter import findings_of, pictures_of
 from hqm.psychometrics import Stratum, blind_solvability, items_for_error, length_cue, own_words
@@ -84,8 +84,7 @@ def read_review(path: Path) -> Review:
         text is empty.
     """
     decided: dict[str, Reviewed] = {}
-    for i, record in enumerate(read_records(path), 1):
-        place = f"{path}: record {i}"
+    for place, record in placed_records(path):
         item = str(record.get("item") or "").strip()
         if not item:
             there = ", ".join(map(repr, record)) or "none"

@@ -33,7 +33,7 @@ from hqm.files.cache import (
     safe_name,
     writing,
 )
-from hqm.files.records import read_records, read_text
+from hqm.files.records import placed_records, read_text
 from hqm.signature import digest_file
 
 if TYPE_CHECKING:
@@ -111,8 +111,7 @@ class Checksums:
 
 
 def _from_records(path: Path) -> Iterator[tuple[str, Listed]]:
-    for number, record in enumerate(read_records(path), 1):
-        place = f"{path}: record {number}"
+    for place, record in placed_records(path):
         try:
             size = int(record["size"]) if record.get("size") not in (None, "") else None
             sha256 = str(record["sha256"]).lower() if record.get("sha256") else None

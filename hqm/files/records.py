@@ -10,6 +10,7 @@ or a column that stands twice, a quote that is not closed.
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
@@ -17,7 +18,7 @@ import re
 import tomllib
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, zip_longest
@@ -172,6 +173,14 @@ def read_records(path: Path | str, encoding: str = "utf-8") -> list[dict[str, An
         ]
     records = _plain_lines(text)
     return list(_concatenated(text, path)) if records is None else records
+
+
+def placed_records(
+    path: Path | str, encoding: str = "utf-8"
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Read records, each with its place for messages: `answers.json: record 3`."""
+    for i, record in enumerate(read_records(path, encoding), 1):
+        yield f"{path}: record {i}", record
 
 
 def begins_with(path: Path | str) -> list[dict[str, Any]]:
@@ -333,6 +342,18 @@ def _require_object(record: Any, place: str) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise DataError(f"a record must be a JSON object, not {type(record).__name__}", place=place)
     return record
+
+
+def parse_value(text: str) -> Any:
+    """The value that a cell writes as JSON or as Python does; None where it writes none.
+
+    >>> parse_value('["a", "b"]'), parse_value("['a', 'b']"), parse_value("[a")
+    (['a', 'b'], ['a', 'b'], None)
+    """
+    for read in (json.loads, ast.literal_eval):
+        with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+            return read(text)
+    return None
 
 
 def take(record: dict[str, Any], name: str, place: str) -> Any:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import ImageError
-from hqm.files.cache import MAX_BYTES, cache_folder, is_url, keep
+from hqm.files.cache import MAX_BYTES, cache_folder, is_url, keep, replacing
 from hqm.signature import digest_file
 from hqm.version import __version__
 
@@ -308,11 +308,6 @@ class WebImages:
             "size": size,
             "digest": digest_file(path),
         }
-        target = self._record(address)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part = target.with_suffix(
-            f".{hashlib.blake2b(address.encode(), digest_size=4).hexdigest()}.part"
-        )
-        part.write_text(json.dumps(record), encoding="utf-8")
-        part.replace(target)
+        with replacing(self._record(address)) as file:
+            file.write(json.dumps(record).encode())
         self._failed.pop(address, None)

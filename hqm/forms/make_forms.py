@@ -23,7 +23,7 @@ from typing import Any
 
 from hqm.errors import DataError, NoRule
 from hqm.files.cache import is_url, safe_name
-from hqm.files.records import read_records, take
+from hqm.files.records import placed_records, take
 from hqm.forms.find_question import mode_of
 from hqm.forms.grammar import Rewrite
 from hqm.forms.negate import PLAINEST, affirm, flip
@@ -235,8 +235,7 @@ def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
         prompt is missing.
     """
     items, left_out, seen = [], [], set()
-    for i, row in enumerate(read_records(path), 1):
-        place = f"{path}: record {i}"
+    for place, row in placed_records(path):
         key = str(take(row, "id", place))
         if key not in original.by_id:
             raise DataError(

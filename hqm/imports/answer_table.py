@@ -4,6 +4,7 @@ tables of answers or scores, a row an answer or a row a respondent.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -82,16 +83,39 @@ def parse_table_columns(texts: Sequence[str]) -> dict[str, str]:
     UsageError
         A part names no field.
     """
-    said = {}
-    for pair in ",".join(texts).split(",") if texts else ():
-        name, equals, column = pair.partition("=")
-        if not equals or name.strip() not in COLUMNS:
-            raise UsageError(
-                f"--columns {pair.strip()!r} names no field",
-                remedy=f"Write FIELD=COLUMN; the fields are {', '.join(COLUMNS)}.",
-            )
-        said[name.strip()] = column.strip()
-    return said
+    return columns_by_field(texts, dict.fromkeys(COLUMNS))
+
+
+def columns_by_field(texts: Sequence[str], fields: Mapping[str, str | None]) -> dict[str, str]:
+    """Field -> column, as `--columns FIELD=COLUMN,...` says.
+
+    Parameters
+    ----------
+    fields
+        What may be written for a field -> the field, where that has another name.
+
+    Raises
+    ------
+    UsageError
+        A part names no field, or a field stands twice.
+    """
+    columns: dict[str, str] = {}
+    for text in texts:
+        # a comma separates only where a field follows, since a column's name may hold one
+        for pair in re.split(rf",(?=\s*(?:{'|'.join(fields)})\s*=)", text):
+            name, equals, column = pair.partition("=")
+            if not equals or name.strip() not in fields:
+                raise UsageError(
+                    f"--columns {pair.strip()!r} names no field",
+                    remedy=f"Write FIELD=COLUMN; the fields are {', '.join(fields)}.",
+                )
+            field = fields[name.strip()] or name.strip()
+            if field in columns:
+                raise UsageError(
+                    f"--columns names the field {field!r} twice", remedy="Keep one of the two."
+                )
+            columns[field] = column.strip()
+    return columns
 
 
 def read_table(

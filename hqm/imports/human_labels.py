@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from hqm.errors import AnswerError
-from hqm.files.records import read_records, take
-from hqm.imports.row import ROLES, count_in, first_field
+from hqm.files.records import placed_records, take
+from hqm.imports.match import match_rows
+from hqm.imports.row import ROLES, Row, count_in, first_field
 from hqm.signature import canonical_json
 from hqm.types import Form, Judgement
 
@@ -76,8 +78,8 @@ class LabelContext:
 
     def written(self) -> str:
         """The context as a judgement's reply; empty where nothing is known."""
-        said = {name: value for name, value in asdict(self).items() if value not in ("", None, {})}
-        return canonical_json({"label": said}) if said else ""
+        known = {name: value for name, value in asdict(self).items() if value not in ("", None, {})}
+        return canonical_json({"label": known}) if known else ""
 
     @classmethod
     def of(cls, judgement: Judgement) -> Self:
@@ -86,15 +88,11 @@ class LabelContext:
         >>> LabelContext.of(Judgement("human", "1", "m", 1.0, LabelContext(probability=0.5).written())).probability
         0.5
         """
-        try:
-            said = (
-                json.loads(judgement.reply).get("label", {})
-                if judgement.reply.startswith('{"label":')
-                else {}
-            )
-        except ValueError:
-            said = {}
-        return cls(**{f.name: said[f.name] for f in fields(cls) if f.name in said})
+        known: dict[str, Any] = {}
+        if judgement.reply.startswith('{"label":'):
+            with suppress(ValueError):
+                known = json.loads(judgement.reply)["label"]
+        return cls(**{f.name: known[f.name] for f in fields(cls) if f.name in known})
 
 
 def labelled_by(judge: str) -> LabelledBy:
@@ -132,47 +130,32 @@ def read_criterion(
         respondents, a label is no number between 0 and 1, a probability is none, or a pair is
         labelled twice.
     """
+    records = list(placed_records(path))
+    rows = [
+        _row(record, place, respondents) for place, record in records if _is_of(record, form, place)
+    ]
+    if not rows:
+        which = f" of the form {form.name}, run 0" if records else ""
+        raise AnswerError(f"it holds no label{which}", place=str(path))
+    matched = match_rows(rows, form)
     labels: dict[tuple[str, str, str], Judgement] = {}
-    elsewhere = 0
-    for i, record in enumerate(read_records(path), 1):
-        place = f"{path}: record {i}"
-        if i == 1 or not record.keys() <= set(COLUMNS):
-            _known_columns(record, place)
-        if record.get("form") not in (None, "", form.name) or count_in(record, "run", place):
-            elsewhere += 1
-            continue
-        item = str(first_field(record, ("item", "id"), place))
-        name = str(
-            record.get("respondent", "")
-            if respondents is None
-            else take(record, "respondent", place)
-        )
-        if item not in form.by_id:
-            raise AnswerError(f"the benchmark has no item {item!r}", place=place)
-        name = name if respondents is None else respondent_named(name, respondents, place)
-        rater = ADJUDICATION if record.get("by") == ADJUDICATION else str(record.get("rater") or "")
-        if (item, name, rater) in labels:
+    for i, row in enumerate(rows):
+        if i not in matched.items:
+            raise AnswerError(f"the benchmark has no item {row.id!r}", place=row.place)
+        key = (row.id, row.respondent, row.judge)
+        if key in labels:
             raise AnswerError(
-                f"{item!r} of {name!r} is labelled twice",
-                place=place,
+                f"{row.id!r} of {row.respondent!r} is labelled twice",
+                place=row.place,
                 remedy="Name who labelled in a field 'rater'.",
             )
-        who = f"{judge}{RATER}{rater}" if rater else judge
-        label = _label(take(record, "label", place), place)
-        labels[item, name, rater] = Judgement(
-            who, item, name, label, _context(record, place).written()
-        )
-    if not labels:
-        what = (
-            f"it holds no label of the form {form.name}, run 0"
-            if elsewhere
-            else "it holds no label"
-        )
-        raise AnswerError(what, place=str(path))
+        who = f"{judge}{RATER}{row.judge}" if row.judge else judge
+        labels[key] = Judgement(who, row.id, row.respondent, row.score, row.context)
     return _pooled(list(labels.values()), judge)
 
 
-def _known_columns(record: Mapping[str, Any], place: str) -> None:
+def _is_of(record: Mapping[str, Any], form: Form, place: str) -> bool:
+    """Whether a record is about a form's first run; refused where a column has an unknown name."""
     unknown = next((name for name in record if name not in COLUMNS), None)
     if unknown is not None:
         raise AnswerError(
@@ -182,32 +165,65 @@ def _known_columns(record: Mapping[str, Any], place: str) -> None:
             given=str(unknown),
             known=COLUMNS,
         )
+    same_form = record.get("form") in (None, "", form.name)
+    return same_form and not count_in(record, "run", place)
+
+
+def _row(record: dict[str, Any], place: str, respondents: Sequence[str] | None) -> Row:
+    """A label as a row: its rater is the judge, and the label the score."""
+    take(record, "label", place)  # an empty label is an answer of its own, a missing one is not
+    name = str(record.get("respondent", ""))
+    if respondents is not None:
+        name = respondent_named(str(take(record, "respondent", place)), respondents, place)
+    return Row(
+        place=place,
+        ids=(str(first_field(record, ("item", "id"), place)),),
+        own_ids=True,
+        respondent=name,
+        judge=ADJUDICATION if record.get("by") == ADJUDICATION else str(record.get("rater") or ""),
+        score=_number(
+            record,
+            "label",
+            lambda value: 0 <= value <= 1,
+            place,
+            "Write 1 (faithful), 0 (hallucinated) or a share.",
+        ),
+        context=_context(record, place).written(),
+    )
 
 
 def _context(record: Mapping[str, Any], place: str) -> LabelContext:
-    numbers: dict[str, float | None] = {}
-    for name in ("probability", "seconds"):
-        given = record.get(name)
-        try:
-            numbers[name] = None if given in (None, "") else float(str(given))
-        except ValueError:
-            numbers[name] = math.nan
-        value = numbers[name]
-        if value is not None and not (
-            0 < value <= 1 if name == "probability" else 0 <= value < math.inf
-        ):
-            remedy = (
-                "Write a number above 0 and up to 1, or nothing."
-                if name == "probability"
-                else "Write seconds."
-            )
-            raise AnswerError(f"the {name} is {given!r}", place=place, remedy=remedy)
     return LabelContext(
         answer_digest=str(record.get("answer_digest") or ""),
         schema=str(record.get("schema") or ""),
         stages=_stages(record.get("stages"), place),
-        **numbers,
+        probability=_number(
+            record,
+            "probability",
+            lambda value: 0 < value <= 1,
+            place,
+            "Write a number above 0 and up to 1, or nothing.",
+        ),
+        seconds=_number(
+            record, "seconds", lambda value: 0 <= value < math.inf, place, "Write seconds."
+        ),
     )
+
+
+def _number(
+    record: Mapping[str, Any], name: str, fits: Callable[[float], bool], place: str, remedy: str
+) -> float | None:
+    """A field that is a number in a range; None where it is missing or empty."""
+    written = record.get(name)
+    if written in (None, ""):
+        return None
+    try:
+        value = float(str(written))
+    except ValueError:
+        value = math.nan
+    if not fits(value):
+        raise AnswerError(f"the {name} is {written!r}", place=place, remedy=remedy)
+    return value
 
 
 def _stages(given: object, place: str) -> Mapping[str, Mapping[str, int]]:
@@ -290,19 +306,3 @@ def _pooled(labels: Sequence[Judgement], judge: str) -> list[Judgement]:
         mean = sum(decided) / len(decided) if decided else None
         means.append(Judgement(judge, item, name, mean, of_answer[0].reply))
     return [*means, *(label for label in labels if label.judge != judge)]
-
-
-def _label(value: object, place: str) -> float | None:
-    if value is None or value == "":
-        return None
-    try:
-        label = float(str(value))
-    except ValueError:
-        label = -1.0
-    if not 0 <= label <= 1:
-        raise AnswerError(
-            f"the label is {value!r}",
-            place=place,
-            remedy="Write 1 (faithful), 0 (hallucinated) or a share.",
-        )
-    return label

@@ -408,6 +408,8 @@ class _Index:
     def fitting(self, row: Row) -> tuple[tuple[str, ...], How]:
         """The items that contradict nothing the row says."""
         named = self._named(row)
+        if row.own_ids:
+            return tuple(key for key in named if key in row.ids), "id"
         if named:
             return named, "id"
         if self._knows_picture(row):
@@ -425,6 +427,8 @@ class _Index:
             )
             keys = [key for key in keys if _same_options(row, self.form.by_id[key])]
             return self._of_parts(keys, row), "question"
+        if row.ids and row.position is None:
+            return (), "id"
         return tuple(item.id for item in self.form.items), "row number"
 
     def pictured(self, row: Row) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from hqm.errors import AnswerError
-from hqm.files.records import read_records, whole_number
+from hqm.files.records import placed_records, read_records, whole_number
 from hqm.imports.match import check_questions
 from hqm.imports.row import (
     ANSWERS,
@@ -69,17 +69,40 @@ def _response(record: Mapping[str, Any], place: str) -> Response:
     return Response(text, cast(State, state), "" if reason is None else str(reason), detail)
 
 
-def _first_response(
-    record: Mapping[str, Any], key: str, answers: Mapping[str, Response], place: str
-) -> Response:
-    """The answer of a record; refused where the item has one already."""
-    if key in answers:
-        raise AnswerError(
-            f"the item {key!r} is answered twice",
-            place=place,
-            remedy="Keep one answer for each item.",
-        )
-    return _response(record, place)
+class ItemAnswers(dict[str, Response]):
+    """The answers in a file: each item of a form has at most one.
+
+    Parameters
+    ----------
+    form
+        Whose items are answered.
+    """
+
+    def __init__(self, form: Form) -> None:
+        super().__init__()
+        self.form = form
+
+    def put(self, key: str, answer: Response, place: str) -> None:
+        """Add the answer to an item.
+
+        Raises
+        ------
+        AnswerError
+            The form has no such item, or the item is answered already.
+        """
+        if key not in self.form.by_id:
+            raise AnswerError(
+                f"the benchmark has no item {key!r}",
+                place=place,
+                remedy="Check that the file belongs to it.",
+            )
+        if key in self:
+            raise AnswerError(
+                f"the item {key!r} is answered twice",
+                place=place,
+                remedy="Keep one answer for each item.",
+            )
+        self[key] = answer
 
 
 def read_answers(
@@ -94,18 +117,11 @@ def read_answers(
         An id is unknown or is answered twice, a field is missing, or the records' questions are
         others than those of their items.
     """
-    answers: dict[str, Response] = {}
+    answers = ItemAnswers(form)
     asked = []
-    for i, record in enumerate(read_records(path), 1):
-        place = f"{path}: record {i}"
+    for place, record in placed_records(path):
         key = storable(_name(first_field(record, _IDS, place), "item", place))
-        if key not in form.by_id:
-            raise AnswerError(
-                f"the benchmark has no item {key!r}",
-                place=place,
-                remedy="Check that the file belongs to it.",
-            )
-        answers[key] = _first_response(record, key, answers, place)
+        answers.put(key, _response(record, place), place)
         asked += _question(record, form.by_id[key], place)
     check_questions(asked, path, spelling)
     return answers
@@ -174,7 +190,7 @@ class _Reader:
     def __init__(self, known: Mapping[str, Form]) -> None:
         self.known = known
         self._looks: dict[str, str] = {}
-        self.recorded: dict[tuple[str, str, int, str], dict[str, Response]] = {}
+        self.recorded: dict[tuple[str, str, int, str], ItemAnswers] = {}
         self.asked: list[tuple[str, str, Item]] = []
         """What the records of a file say that their items ask: place, text, item."""
         # most files name their few administrations in every record, and give the same few answers
@@ -241,14 +257,15 @@ class _Reader:
         if scale and form != ORIGINAL:
             what = f"the form {form!r} has the resolution {scale}"
             raise AnswerError(what, place=place, remedy="Scale pictures of the original form.")
-        answers = self.recorded.setdefault((name, form, whole_number(run, "run", place), scale), {})
+        administration = (name, form, whole_number(run, "run", place), scale)
+        answers = self.recorded.setdefault(administration, ItemAnswers(self.known[form]))
         if type(named) is str and type(run) is int and "resolution" not in record:
             self._of_names[named, form, run] = self._items[form], answers
-        answer = _first_response(record, key, answers, place)
+        answer = _response(record, place)
         self.asked += _question(record, item, place)
         if len(answer.text) <= SHORT and not answer.reason and not answer.detail:
             answer = self._same.setdefault((answer.text, answer.state), answer)
-        answers[item.id] = answer
+        answers.put(item.id, answer, place)
 
 
 _FEWEST = 20

@@ -4,7 +4,6 @@ and corrected keys.
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,14 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from hqm.errors import AnswerError, DataError
-from hqm.files.records import begins_with, read_json, read_records, read_text, whole_number
+from hqm.files.records import (
+    begins_with,
+    parse_value,
+    read_json,
+    read_records,
+    read_text,
+    whole_number,
+)
 from hqm.types import LETTERS, STATES, Form, Response, State
 
 _TRUTHS = {
@@ -126,6 +132,8 @@ class Row:
     one result.
     """
     judgement: JudgeOutput | None = None
+    context: str = ""
+    """What a label's file says beside the label, as its judgement keeps it."""
 
     @classmethod
     def of(
@@ -297,10 +305,7 @@ def options_in(record: Mapping[str, Any]) -> tuple[str, ...]:
     for name in ("options", "choices"):
         value = record.get(name)
         if isinstance(value, str) and value.startswith("["):
-            try:
-                value = ast.literal_eval(value)
-            except (ValueError, SyntaxError, RecursionError, MemoryError):
-                continue
+            value = parse_value(value)
         if isinstance(value, (list, tuple)):
             return tuple(str(option).strip() for option in value)
     lettered = (str(record.get(letter) or "").strip() for letter in LETTERS)

@@ -14,10 +14,10 @@ from hqm.benchmark.judge_api import AskJudge, as_number, played_back, whole
 from hqm.errors import NoReply
 from hqm.imports.row import JudgeOutput
 from hqm.judges.judge_models import Judging
-from hqm.judges.procedure import AGAIN, NotAsked, Rows, parse_judge, verdicts
-from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
+from hqm.judges.procedure import AGAIN, NotAsked, Rows, judged_matrix, parse_judge, verdicts
+from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.rules import settle, yes_no_truth
-from hqm.signature import digest, digest_all
+from hqm.signature import digest
 from hqm.store.database import Store
 from hqm.types import Cell, Form, Item, Judgement, Response, Verdict
 
@@ -233,23 +233,13 @@ class BroughtJudge:
 
     def matrix(self, cell: Cell, form: Form, rows: Rows, number: int = 0) -> ScoreMatrix:
         """The verdicts of one administration."""
-        benchmark = self.benchmark
         judged = self.verdicts(cell, form, rows)
-        builder = MatrixBuilder(
-            cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate
-        )
-        hashes = []
-        for name, row in rows.items():
-            builder.add_verdicts(name, row, judged[name])
-            hashes.append(digest_all("" if r is None else f"{r.state} {r.text}" for r in row))
-        files = sorted(
-            {
-                digest([*s.named])
-                for s in self.sets
-                if (s.form, s.run, s.asking) == (cell.form, cell.run, number)
-            }
-        )
-        return builder.build(digest_all([*hashes, *files]))
+        files = {
+            digest([*s.named])
+            for s in self.sets
+            if (s.form, s.run, s.asking) == (cell.form, cell.run, number)
+        }
+        return judged_matrix(self.benchmark, cell, form, rows, judged, files)
 
 
 Judge = Judging | BroughtJudge

@@ -17,11 +17,20 @@ from hqm.administration.costs import prices_of
 from hqm.administration.engines.local import Stop, answer_here, is_light, never
 from hqm.benchmark.adapter import Benchmark
 from hqm.errors import HQMError, NoReply
-from hqm.judges.procedure import NotAsked, Panel, Rows, Unit, decisions, named, verdicts
+from hqm.judges.procedure import (
+    NotAsked,
+    Panel,
+    Rows,
+    Unit,
+    decisions,
+    judged_matrix,
+    named,
+    verdicts,
+)
 from hqm.respondents.base import Request, Respondent, RespondentName, Sampling, who_answers
 from hqm.respondents.server_limits import Budget, Hold
-from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
-from hqm.signature import digest, digest_all, request_seed
+from hqm.scoring.matrix import ScoreMatrix
+from hqm.signature import digest, request_seed
 from hqm.store.database import Ask, Store, ask, has_answered, refused
 from hqm.types import Cell, Form, Response
 
@@ -293,15 +302,8 @@ class Judging:
     def matrix(self, cell: Cell, form: Form, rows: Rows, number: int = 0) -> ScoreMatrix:
         """The verdicts of one administration, from stored replies alone."""
         asking, benchmark = self.asking(number), self.benchmark
-        by_respondent = verdicts(benchmark, form, rows, lambda _: asking)
-        builder = MatrixBuilder(
-            cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate
-        )
-        hashes = []
-        for name, row in rows.items():
-            builder.add_verdicts(name, row, by_respondent[name])
-            hashes.append(digest_all("" if r is None else f"{r.state} {r.text}" for r in row))
-        return builder.build(digest_all([*hashes, *sorted(asking.used)]))
+        judged = verdicts(benchmark, form, rows, lambda _: asking)
+        return judged_matrix(benchmark, cell, form, rows, judged, asking.used)
 
 
 def _with_limit(request: Request, response: Response) -> Response:

@@ -371,18 +371,11 @@ def _matched(
     known = key.respondent in respondents
     matched = match_rows(rows, form, benchmark.spelled)
     said: dict[str, JudgeOutput] = {}
-    # a row with an id, and with nothing else, is about no item where no item has this id
-    nameless = [
-        i for i in matched.ambiguous if rows[i].own_ids or (rows[i].ids and not rows[i].question)
-    ]
-    unmatched = [rows[i].described for i in (*matched.unmatched, *nameless)]
+    unmatched = [rows[i].described for i in matched.unmatched]
     contradicting = [rows[i].described for i in matched.contradicting]
     taken = 0
     for i, keys in sorted(matched.items.items()):
         row = rows[i]
-        if row.own_ids and not set(keys) <= set(row.ids):
-            contradicting.append(row.described)
-            continue
         other = (
             known
             and row.answer is not None
@@ -426,7 +419,7 @@ def _matched(
         how=matched.how,
         contradicting=tuple(contradicting),
         unmatched=tuple(unmatched),
-        ambiguous=tuple(rows[i].described for i in matched.ambiguous if i not in nameless),
+        ambiguous=tuple(rows[i].described for i in matched.ambiguous),
     )
     return matching, said
 

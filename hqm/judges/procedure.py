@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import traceback
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,10 @@ from hqm.errors import AdapterError, DataError, HQMError, NoReply, UnreadableRep
 from hqm.files.records import read_text
 from hqm.imports.row import ROLES
 from hqm.respondents.base import Respondent
+from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.rules import settle
-from hqm.types import Form, Item, Response, Verdict
+from hqm.signature import digest_all
+from hqm.types import Cell, Form, Item, Response, Verdict
 
 Rows = Mapping[str, Sequence[Response | None]]
 """Respondent -> its responses in the order of the form's items; None for what was never asked."""
@@ -51,6 +53,25 @@ def verdicts(
         does not have.
     """
     return asyncio.run(_all(benchmark, form, rows, ask_about))
+
+
+def judged_matrix(
+    benchmark: Benchmark,
+    cell: Cell,
+    form: Form,
+    rows: Rows,
+    judged: Mapping[str, Sequence[Verdict]],
+    sources: Iterable[str],
+) -> ScoreMatrix:
+    """The verdicts of one administration as a matrix; `sources` are hashes of what they rest on."""
+    builder = MatrixBuilder(
+        cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate
+    )
+    hashes = []
+    for name, row in rows.items():
+        builder.add_verdicts(name, row, judged[name])
+        hashes.append(digest_all("" if r is None else f"{r.state} {r.text}" for r in row))
+    return builder.build(digest_all([*hashes, *sorted(sources)]))
 
 
 async def _all(

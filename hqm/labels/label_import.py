@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import DataError, UsageError
-from hqm.files.records import read_json, read_records
+from hqm.files.records import placed_records, read_json
 from hqm.labels.label_export import CANNOT_SAY_WORD, LAYOUTS
 from hqm.labels.label_schema import Schema, read_schema
 from hqm.labels.label_store import LabelStore
@@ -233,14 +233,12 @@ def _from_csv(path: Path, columns: _Columns) -> Iterator[_Given]:
         "seconds": ("seconds",),
         "note": ("note",),
     }
-    for i, record in enumerate(read_records(path), 1):
+    for place, record in placed_records(path):
         if "label" not in columns.imported and "label" not in record:
             raise DataError(
-                "there is no field 'label'",
-                place=f"{path}: record {i}",
-                remedy="Name it: --columns label=NAME.",
+                "there is no field 'label'", place=place, remedy="Name it: --columns label=NAME."
             )
-        yield _row(record, columns, f"{path}: record {i}", usual)
+        yield _row(record, columns, place, usual)
 
 
 def _from_mturk(path: Path, columns: _Columns) -> Iterator[_Given]:
@@ -256,8 +254,7 @@ def _from_mturk(path: Path, columns: _Columns) -> Iterator[_Given]:
         "seconds": ("WorkTimeInSeconds",),
         "note": ("Answer.note",),
     }
-    for i, record in enumerate(read_records(path), 1):
-        place = f"{path}: record {i}"
+    for place, record in placed_records(path):
         if str(record.get("AssignmentStatus", "")).lower() == "rejected":
             continue
         if "Answer.label" not in record and "label" not in columns.imported:
@@ -387,8 +384,7 @@ def _from_instances(path: Path, columns: _Columns) -> Iterator[_Given]:
     """A record for each answer, with `label_annotations` (Potato 1) or `labels` (exported by Potato
     2).
     """
-    for i, record in enumerate(read_records(path), 1):
-        place = f"{path}: record {i}"
+    for place, record in placed_records(path):
         content = record.get("label_annotations", record.get("labels"))
         if not isinstance(content, Mapping):
             remedy = (
@@ -461,8 +457,7 @@ def _from_argilla(path: Path, columns: _Columns) -> Iterator[_Given]:
     submitted ones are taken.
     """
     wanted, noted = columns.imported.get("label", "label"), columns.imported.get("note", "note")
-    for i, record in enumerate(read_records(path), 1):
-        place = f"{path}: record {i}"
+    for place, record in placed_records(path):
         responses = record.get("responses")
         if not isinstance(responses, Mapping):
             remedy = "Export with `dataset.records(with_responses=True).to_json`."

@@ -17,7 +17,7 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.judge_api import AskJudge, Part, Prompts
 from hqm.benchmark.registry import load
 from hqm.errors import DataError, NoReply, UnreadableReply
-from hqm.files.records import read_records, take
+from hqm.files.records import placed_records, take
 from hqm.forms.make_forms import read_form
 from hqm.judges.file_judge import judges_of, stored
 from hqm.labels.label_schema import Fact, Schema, Sentence, parts_of
@@ -305,8 +305,7 @@ def read_facts(path: Path) -> dict[tuple[str, str], tuple[Sentence, ...]]:
         A record cannot be read.
     """
     facts = {}
-    for i, record in enumerate(read_records(path), 1):
-        place = f"{path}: record {i}"
+    for place, record in placed_records(path):
         sentences = take(record, "sentences", place)
         if not isinstance(sentences, list) or not all(
             isinstance(each, Mapping) for each in sentences

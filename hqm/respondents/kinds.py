@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hqm.errors import DataError, RespondentError, UsageError
-from hqm.files.records import read_records, take
+from hqm.files.records import placed_records, take
 
 GROUP = "hqm.respondents"
 SERVER = (
@@ -295,8 +295,7 @@ def read_families(path: Path) -> dict[str, str]:
         A field is missing, or a respondent is named twice with different families.
     """
     families: dict[str, str] = {}
-    for i, record in enumerate(read_records(path), 1):
-        place = f"{path}: record {i}"
+    for place, record in placed_records(path):
         name, family = (_plain(str(take(record, key, place))) for key in ("respondent", "family"))
         if families.setdefault(name, family) != family:
             raise DataError(f"{name!r} has two families", place=place, remedy="Keep one.")

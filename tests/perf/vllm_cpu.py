@@ -449,11 +449,11 @@ def judge(given: argparse.Namespace) -> None:
 def cache(given: argparse.Namespace) -> None:
     """Hits of the prefix cache: HQM's order, and the same requests shuffled."""
     import numpy as np
-    from hqm.benchmarks.shapes.train.widening import save
     from PIL import Image
 
     import hqm
     from tests.tiny_models import llava
+    from training.widening import save
 
     pictures, questions = 48, ("dog", "cat", "red", "blue", "circle", "table")
     with tempfile.TemporaryDirectory() as home:

@@ -8,7 +8,6 @@ dictionaries that some tasks write as their metrics, the prompt (`input`), and t
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import HQMError
-from hqm.files.records import read_json
+from hqm.files.records import parse_value, read_json
 from hqm.imports.row import (
     Log,
     LogFile,
@@ -207,10 +206,7 @@ def _of_metrics(record: Mapping[str, Any]) -> dict[str, Any]:
         if name in _OWN:
             continue
         if isinstance(value, str) and value.startswith("{"):
-            try:
-                value = ast.literal_eval(value)
-            except (ValueError, SyntaxError, RecursionError, MemoryError):
-                continue
+            value = parse_value(value)
         if isinstance(value, Mapping):
             said = {**value, **said}
     return said

@@ -1,7 +1,7 @@
 """Train the embedded respondents: tiny LLaVA models that look at drawn scenes and answer.
 
-    python -m hqm.benchmarks.shapes.train                           every recipe, into benchmarks/shapes/respondents
-    python -m hqm.benchmarks.shapes.train --only steady --out /tmp  one of them, elsewhere
+    python -m training                           every recipe, into benchmarks/shapes/respondents
+    python -m training --only steady --out /tmp  one of them, elsewhere
 
 Each model is a genuine `LlavaForConditionalGeneration` (CLIP tower, projector, Llama decoder) with
 a tokenizer trained here, saved as half-precision safetensors under 1 MB. One thread, fixed seeds
@@ -18,7 +18,7 @@ makes each image token give, through the output matrix, the words of its cell (t
 for the first eighth of the first stage); and a loss makes the state at the end of the question, two
 layers below the top, give the word that decides the question.
 
-The wheel leaves this package out: it holds the trained models.
+It is run in a checkout; what users get is the trained models.
 """
 
 from __future__ import annotations
@@ -38,21 +38,22 @@ from typing import Any
 
 import numpy as np
 from hqm.benchmarks.shapes.scene import Scene, draw
-from hqm.benchmarks.shapes.train.recipes import (
+
+from hqm.respondents.hf_loading import pack, unpacked
+from training.recipes import (
     RECIPES,
     Recipe,
     cell_words,
     make_rows,
     training_scenes,
 )
-from hqm.benchmarks.shapes.train.widening import narrowed, save, widened
-
-from hqm.respondents.hf_loading import pack, unpacked
+from training.widening import narrowed, save, widened
 
 SIZE, PATCH = 48, 16
 IMAGE_TOKENS = (SIZE // PATCH) ** 2
 SCENES, QUESTIONS_A_SCENE, BATCH = 20_000, 8, 64
 BOX, BICUBIC = 4, 3
+RESPONDENTS = Path(__file__).resolve().parents[1] / "benchmarks" / "shapes" / "respondents"
 ONWARD = 12
 """Training on with another wording takes one step for so many of the first stage."""
 
@@ -448,9 +449,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", nargs="*", help="names of recipes")
-    parser.add_argument(
-        "--out", type=Path, default=Path(__file__).resolve().parents[1] / "respondents"
-    )
+    parser.add_argument("--out", type=Path, default=RESPONDENTS)
     parser.add_argument("--steps", type=int, help="overrides every recipe's steps (for a trial)")
     parser.add_argument(
         "--scenes",
