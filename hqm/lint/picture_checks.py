@@ -26,9 +26,13 @@ if TYPE_CHECKING:
     from PIL import Image
 
 _SIDE, _LOW = 64, 8
-_BITS = 12
+_BITS = 10
 """In how many of their 64 bits the hashes of a picture and of a part of another may differ to be
 compared closely.
+"""
+_PAIRS = 20_000
+"""How many pairs are compared closely at most, which takes up to half a minute: some of plain
+drawings stand near by the hundred thousand.
 """
 _PARTS = [(0.0, 1.0)] + [
     (low, low + size)
@@ -42,10 +46,13 @@ _SHADE = 24.0
 """How far two copies may differ in a block of the close look, of 255: brightness fitted, compression
 and scaling change no more.
 """
-_NEAR, _ROUGH, _CORRELATION = 0.6, 0.85, 0.95
-"""How alike the shades of two copies are at least, where the hashes stand near, at the best place
-looked at roughly, and closely.
+_NEAR, _ROUGH, _CORRELATION = 0.65, 0.85, 0.95
+"""How alike the shades of two copies are at least: where the hashes stand near, where a large look
+begins, and at the best place of a small look and of a large one. Of plain drawings many pairs stand
+near and few are alike there: each look spares the next, slower one most of the pairs.
 """
+_MOVES = np.vstack([np.eye(4), -np.eye(4)])
+"""A step of each edge of a box, to either side."""
 _FINE = 64
 _RESAVED = 6.0
 """How far two copies may differ in a fine block, of 255: the colour of a thing, or a thing less,
@@ -102,6 +109,7 @@ class Look:
         return np.asarray(bits.sum(axis=-1), dtype=np.uint64)
 
 
+@lru_cache(1 << 12)
 def _steps(low: float, high: float) -> _Shades:
     """(32, 64): the share of each pixel of a side in each of 32 steps from one place to another."""
     ends, pixels = low + (high - low) * np.arange(33) / 32, np.arange(_SIDE) / _SIDE
@@ -388,25 +396,36 @@ def twins_among(looks: Mapping[str, Look], files: Mapping[str, Path]) -> Iterato
     if len(names) < 2:
         return
     parts = np.stack([looks[name].hashes.ravel() for name in names])
-    opened = lru_cache(64)(_opened)
-    for i, name in enumerate(names[:-1]):
+    opened = lru_cache(256)(_opened)
+    for i, j in _near_pairs(parts):
         # a part of the first may be the second, and the other way round
-        ways = (
-            np.bitwise_count(parts[i] ^ parts[i + 1 :, :1]),
-            np.bitwise_count(parts[i, 0] ^ parts[i + 1 :]),
-        )
-        for j in np.flatnonzero(np.minimum(*(way.min(axis=1) for way in ways)) <= _BITS):
-            other = names[i + 1 + int(j)]
-            for way, (whole, part) in zip(ways, ((name, other), (other, name)), strict=True):
-                if way[j].min() > _BITS:
-                    continue
-                box = _place(looks[whole].grey, looks[part].grey, int(way[j].argmin()))
-                change = None
-                if box is not None:
-                    change = change_between(opened(files[whole]), opened(files[part]), box)
-                if change is not None:
-                    yield Twins(name, other, change)
-                    break
+        for k, m in ((i, j), (j, i)):
+            bits = np.bitwise_count(parts[k] ^ parts[m, 0])
+            whole, part = names[k], names[m]
+            box = None
+            if bits.min() <= _BITS:
+                box = _place(looks[whole].grey, looks[part].grey, int(bits.argmin()))
+            if box is None:
+                continue
+            change = change_between(opened(files[whole]), opened(files[part]), box)
+            if change is not None:
+                yield Twins(names[i], names[j], change)
+                break
+
+
+def _near_pairs(parts: npt.NDArray[np.uint64]) -> list[tuple[int, int]]:
+    """The pairs whose hashes stand near in some part of one of the two, the nearest `_PAIRS`.
+
+    - `parts`: (pictures, parts): the hashes of each picture; the first is that of the whole.
+    """
+    near = []
+    for i in range(len(parts) - 1):
+        first = np.bitwise_count(parts[i] ^ parts[i + 1 :, :1]).min(axis=1)
+        second = np.bitwise_count(parts[i, 0] ^ parts[i + 1 :]).min(axis=1)
+        bits = np.minimum(first, second)
+        there = np.flatnonzero(bits <= _BITS)
+        near += [(int(bits[k]), i, i + 1 + int(k)) for k in there]
+    return sorted((i, j) for _, i, j in sorted(near)[:_PAIRS])
 
 
 def _place(whole: npt.NDArray[np.uint8], part: npt.NDArray[np.uint8], near: int) -> _Shades | None:
@@ -416,39 +435,48 @@ def _place(whole: npt.NDArray[np.uint8], part: npt.NDArray[np.uint8], near: int)
     - `near`: Which part of the height and of the width to begin with, as one number.
     """
     even = _steps(0, 1)
-    wanted = even @ part @ even.T
-    rows, columns = (_PARTS[k] for k in divmod(near, len(_PARTS)))
+    wanted = (even @ part @ even.T).ravel()
+    shades = whole.astype(float)
+    (top, bottom), (left, right) = (_PARTS[k] for k in divmod(near, len(_PARTS)))
 
-    def likeness(box: _Shades) -> float:
-        seen = _steps(box[1], box[3]) @ whole @ _steps(box[0], box[2]).T
-        return _correlation(seen.ravel(), wanted.ravel())
+    def likeness(boxes: _Shades) -> _Shades:
+        # places are multiples of a hundredth, so that few steps are computed
+        places = boxes.round(2).tolist()
+        rows = np.stack([_steps(top, bottom) for _, top, _, bottom in places])
+        columns = np.stack([_steps(left, right).T for left, _, right, _ in places])
+        return _correlation((rows @ shades @ columns).reshape(len(boxes), -1), wanted)
 
-    box = np.array([columns[0], rows[0], columns[1], rows[1]])
-    if likeness(box) < _NEAR:
-        return None
-    box, best = _climb(likeness, box, 0.04, 0.01)
-    return box if best >= _ROUGH else None
+    box = np.array([left, top, right, bottom])
+    for step, enough in ((0.04, _ROUGH), (0.02, _CORRELATION)):
+        box, best = _climb(likeness, box, step, least=_NEAR)
+        if best < enough:
+            return None
+    return box
 
 
 def _climb(
-    likeness: Callable[[_Shades], float], box: _Shades, step: float, least: float
+    likeness: Callable[[_Shades], _Shades], box: _Shades, step: float, least: float
 ) -> tuple[_Shades, float]:
-    """Move the edges of a box by ever smaller steps as long as that makes it more alike."""
-    best = likeness(box)
-    while step > least:
-        moves = [box + step * sign * np.eye(4)[k] for k in range(4) for sign in (-1, 1)]
-        inside = [m for m in moves if m.min() >= 0 and m.max() <= 1 and (m[2:] - m[:2]).min() > 0.5]
-        value, k = max(((likeness(move), k) for k, move in enumerate(inside)), default=(best, 0))
-        if value > best:
-            best, box = value, inside[k]
-        else:
-            step /= 2
+    """Move the edges of a box by a step as long as that makes it more alike, if it is at least so
+    much alike where it stands.
+    """
+    best = float(likeness(box[None])[0])
+    while best >= least:
+        moves = box + step * _MOVES
+        sizes = (moves[:, 2:] - moves[:, :2]).min(axis=1)
+        inside = moves[(moves.min(axis=1) >= 0) & (moves.max(axis=1) <= 1) & (sizes > 0.5)]
+        values = likeness(inside)
+        if values.max(initial=best) <= best:
+            break
+        best, box = float(values.max()), inside[values.argmax()]
     return box, best
 
 
-def _correlation(first: _Shades, second: _Shades) -> float:
-    first, second = first - first.mean(), second - second.mean()
-    return float(first @ second) / (float(np.sqrt((first @ first) * (second @ second))) + 1e-9)
+def _correlation(seen: _Shades, wanted: _Shades) -> _Shades:
+    """The correlation of each row of shades with those that are wanted."""
+    seen = seen - seen.mean(axis=-1, keepdims=True)
+    wanted = wanted - wanted.mean()
+    return (seen @ wanted) / (np.sqrt((seen**2).sum(axis=-1) * (wanted @ wanted)) + 1e-9)
 
 
 def _opened(path: Path) -> Image.Image:
@@ -473,12 +501,13 @@ def change_between(whole: Image.Image, part: Image.Image, box: _Shades | None = 
     lit = (goal > 5) & (goal < 250)
     if lit.mean() < 0.1:
         lit = np.ones_like(lit)
-    box, best = _climb(
-        lambda tried: _correlation(_close(whole, tried)[lit], goal[lit]),
-        np.array([0.0, 0.0, 1.0, 1.0]) if box is None else box,
-        0.01,
-        0.002,
-    )
+
+    def likeness(boxes: _Shades) -> _Shades:
+        return _correlation(np.stack([_close(whole, tried)[lit] for tried in boxes]), goal[lit])
+
+    box = np.array([0.0, 0.0, 1.0, 1.0]) if box is None else box
+    for step in (0.01, 0.005, 0.0025):
+        box, best = _climb(likeness, box, step, least=_ROUGH)
     if best < _CORRELATION:
         return None
     seen = _close(whole, box)
