@@ -476,7 +476,8 @@ def _correlation(seen: _Shades, wanted: _Shades) -> _Shades:
     """The correlation of each row of shades with those that are wanted."""
     seen = seen - seen.mean(axis=-1, keepdims=True)
     wanted = wanted - wanted.mean()
-    return (seen @ wanted) / (np.sqrt((seen**2).sum(axis=-1) * (wanted @ wanted)) + 1e-9)
+    scale = np.sqrt((seen**2).sum(axis=-1) * (wanted @ wanted)) + 1e-9
+    return np.asarray(seen @ wanted / scale)
 
 
 def _opened(path: Path) -> Image.Image:
