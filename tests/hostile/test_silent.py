@@ -66,8 +66,9 @@ def recorded(
 @pytest.mark.parametrize("who", [1, 3])
 @pytest.mark.parametrize("name", ALIKE)
 def test_evidence_without_spread_is_audited_and_every_command_reads_it(
-    tmp_path: Path, run: Run, name: str, who: int
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, name: str, who: int
 ) -> None:
+    monkeypatch.chdir(tmp_path)  # a page goes to the folder that the command runs in
     folder, rows = benchmark(tmp_path)
     answers = recorded(tmp_path / "answers.jsonl", rows, ALIKE[name], who)
     status, _, said = run("audit", folder, "--recorded", answers, "--out", tmp_path / "out")
