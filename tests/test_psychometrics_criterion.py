@@ -14,6 +14,7 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score, f1_score, recall_score
 
 from hqm import psychometrics as psy
+from tests.conftest import counts
 from tests.test_psychometrics_consistency import TABLE_5
 
 
@@ -85,7 +86,7 @@ def test_the_disattenuated_value_is_near_the_truth() -> None:
     """
     rng = np.random.default_rng(0)
     full, corrected = [], []
-    for _ in range(150):
+    for _ in range(counts(500)):
         automatic, human, _ = simulated(rng, m=40, n=400, labels=60)
         validity = psy.criterion_validity(automatic, human)
         full.append(validity.full.value)

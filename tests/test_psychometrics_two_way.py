@@ -10,6 +10,7 @@ import pytest
 from hqm import psychometrics as psy
 from hqm.psychometrics.consistency import relative_error
 from hqm.psychometrics.variance_components import crowds_at_a_bound, linear_bounds, mean_variance
+from tests.conftest import counts
 from tests.messages import text_of
 from tests.perf.coverage_worlds import World, draw_respondents, draw_study
 
@@ -160,7 +161,7 @@ def test_types_that_share_pictures_do_not_share_a_factor() -> None:
     """Nothing but the luck of pictures: the plain omega takes it for a common factor."""
     rng = np.random.default_rng(5)
     plain, corrected = [], []
-    for _ in range(30):
+    for _ in range(counts(80)):
         x = (
             np.repeat(rng.normal(size=(40, 30)), 4, axis=1)
             + rng.normal(size=(40, 120))
