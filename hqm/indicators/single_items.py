@@ -39,7 +39,7 @@ from hqm.psychometrics import (
     reading_list,
 )
 from hqm.psychometrics.bootstrap import stream
-from hqm.psychometrics.item_response_models import LEAST, WHY
+from hqm.psychometrics.item_response_models import FEWEST_RESPONDENTS, WHY_FEWEST
 from hqm.psychometrics.item_statistics import reversed_items
 from hqm.scoring.metrics import Array
 from hqm.types import Item, finite
@@ -322,7 +322,7 @@ def _rasch(case: Case) -> Rasch:
 
 def _enough_for_rasch(case: Case) -> bool:
     scores = case.item_scores[0]
-    return len(case.respondents) >= LEAST["rasch"] and bool(
+    return len(case.respondents) >= FEWEST_RESPONDENTS and bool(
         np.isin(scores[np.isfinite(scores)], (0, 1)).all()
     )
 
@@ -354,8 +354,8 @@ _VARYING = study_of(
 _THIRTY = need(
     "30 respondents with scores of 0 or 1",
     _enough_for_rasch,
-    f"a Rasch model needs {LEAST['rasch']} respondents with 0/1 scores, there are {{n}}:"
-    f" {WHY['rasch']}",
+    f"a Rasch model needs {FEWEST_RESPONDENTS} respondents with 0/1 scores, there are {{n}}:"
+    f" {WHY_FEWEST}",
     "insufficient",
 )
 

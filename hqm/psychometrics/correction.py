@@ -75,7 +75,8 @@ def ppi_scores(
     - `clusters`: (items,): labels, such as the picture; the variances are then those of cluster
       sums.
     - `fewest`: With fewer labels lambda is 0, and the score is the human mean (flag `FEW_LABELS`).
-    - `weight`: A fixed lambda. With 1 it is plain prediction-powered inference.
+    - `weight`: A fixed lambda. With 1 it is plain prediction-powered inference, with the interval of
+      the published implementation, whose variances divide by n.
     - `probabilities`: (respondents, items): with which probability each item was labelled; NaN
       leaves a label out.
     - `rater_variance`: (respondents,): what the raters' own errors add to the variance of each
@@ -113,12 +114,12 @@ def _ranks(values: list[float]) -> tuple[int, ...]:
     return tuple(0 if math.isnan(v) else 1 + sum(w > v for w in values) for v in values)
 
 
-def _mean_variance(x: Array, label: npt.NDArray[np.generic]) -> float:
-    """The variance of a mean of items in clusters."""
+def _mean_variance(x: Array, label: npt.NDArray[np.generic], lost: int = 1) -> float:
+    """The variance of a mean of items in clusters, with `lost` degrees of freedom."""
     _, member = np.unique(label, return_inverse=True)
     sums = np.bincount(member, weights=x - x.mean())
     c = len(sums)
-    return c / (c - 1) * float((sums**2).sum()) / len(x) ** 2 if c > 1 else math.nan
+    return c / (c - lost) * float((sums**2).sum()) / len(x) ** 2 if c > 1 else math.nan
 
 
 def _ppi(
@@ -153,9 +154,11 @@ def _ppi(
         )
         lam = min(1.0, max(0.0, best)) if weight is None else weight
     value = float((y - lam * x).mean()) + (lam * float(a[rest].mean()) if lam else 0.0)
-    variance = _mean_variance(y - lam * x, label[with_both])
+    # the published interval, of a weight that is not estimated, divides by n
+    lost = 1 if weight is None else 0
+    variance = _mean_variance(y - lam * x, label[with_both], lost)
     if lam:
-        variance += lam**2 * _mean_variance(a[rest], label[rest])
+        variance += lam**2 * _mean_variance(a[rest], label[rest], lost)
     method = "PPI++" if lam else "human labels"
     return (
         _with_ends(value, variance, extra, size, fewest, level, method),
