@@ -177,11 +177,9 @@ def rng() -> np.random.Generator:
 
 
 def test_the_example_of_partial_correlation_in_pingouins_documentation() -> None:
-    """partial_corr(data=df, x="x", y="y", covar="cv1"): n 30, r .568, CI95 [.25, .77]."""
+    """partial_corr(data=df, x="x", y="y", covar="cv1"): n 30, r .568."""
     partial = psy.partial_pearson(X, Y, GIVEN)
     assert (partial.n, round(partial.value, 3)) == (30, 0.568)
-    assert partial.normal is not None
-    assert (round(partial.normal.low, 2), round(partial.normal.high, 2)) == (0.25, 0.77)
     related = psy.partial_pearson(X, Y, GIVEN, n_effective=15)
     assert related.value == partial.value
     assert related.low < partial.low, "relatives say less about others"

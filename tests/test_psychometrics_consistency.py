@@ -104,8 +104,6 @@ def test_alpha_of_brennans_first_data_set() -> None:
     alpha = psy.cronbach_alpha(BRENNAN_1)
     # Brennan 2001 prints .844; R's psych, which drops the item everybody passed, gives .8515
     assert alpha.coefficient.value == pytest.approx(0.844495, abs=5e-7)
-    normal = alpha.coefficient.normal
-    assert (normal.low, normal.high) == pytest.approx((0.6509, 0.9543), abs=5e-5)
     assert alpha.varying.value == pytest.approx(0.8515, abs=5e-5)
     assert (alpha.k, alpha.k_varying) == (12, 11)
     assert alpha.coefficient.flags == ("RANK_DEFICIENT", "ZERO_VARIANCE_ITEMS")

@@ -60,14 +60,6 @@ def test_rank_correlations_of_the_peak_flow_data() -> None:
     assert rho.value == pytest.approx(stats.spearmanr(WRIGHT, MINI).statistic, abs=1e-12)
     # cor.test(method = "kendall") of R on the same columns gives .764706
     assert tau.value == pytest.approx(0.764706, abs=5e-7)
-    half = Z * math.sqrt((1 + rho.value**2 / 2) / 14)
-    assert (rho.normal.low, rho.normal.high) == pytest.approx(
-        np.tanh(np.arctanh(rho.value) + np.array([-half, half])), abs=1e-12
-    )
-    half = Z * math.sqrt(0.437 / 13)
-    assert (tau.normal.low, tau.normal.high) == pytest.approx(
-        np.tanh(np.arctanh(tau.value) + np.array([-half, half])), abs=1e-12
-    )
 
 
 def test_tau_b_with_ties_against_a_count_of_pairs() -> None:
@@ -88,7 +80,6 @@ def test_the_effective_number_stands_in_for_the_number() -> None:
         once = coefficient(WRIGHT, MINI)
         twice = coefficient(WRIGHT * 2, MINI * 2, n_effective=17)
         if coefficient is not psy.kendall_tau_b:  # copies are ties for tau-b
-            assert twice.normal.low == pytest.approx(once.normal.low, abs=1e-9)
             assert twice.low == pytest.approx(once.low, abs=0.04)
         assert coefficient(WRIGHT, MINI, n_effective=10).low < once.low
         assert "n_eff 10" in coefficient(WRIGHT, MINI, n_effective=10).method
@@ -103,10 +94,7 @@ def test_concordance_of_the_peak_flow_data() -> None:
     """epi.ccc of R's epiR on the same columns."""
     concordance = psy.concordance(WRIGHT, MINI)
     assert concordance.ccc.value == pytest.approx(0.9427424, abs=5e-8)
-    normal = concordance.ccc.normal
-    assert (normal.low, normal.high) == pytest.approx((0.8504919, 0.9787263), abs=5e-8)
     assert concordance.bias_correction == pytest.approx(0.99943069, abs=5e-9)
-    assert concordance.pearson == pytest.approx(0.943279, abs=5e-7)
 
 
 def test_concordance_against_lins_formula_as_printed() -> None:
@@ -116,26 +104,15 @@ def test_concordance_against_lins_formula_as_printed() -> None:
         y = rng.uniform(0.5, 2) * x + rng.normal(0, 0.5, 15) + rng.normal()
         r = np.corrcoef(x, y)[0, 1]
         p = 2 * r * x.std() * y.std() / (x.var() + y.var() + (x.mean() - y.mean()) ** 2)
-        u = (x.mean() - y.mean()) / math.sqrt(x.std() * y.std())
-        variance = (
-            (1 - r**2) * p**2 / ((1 - p**2) * r**2)
-            + 2 * p**3 * (1 - p) * u**2 / (r * (1 - p**2) ** 2)
-            - p**4 * u**4 / (2 * r**2 * (1 - p**2) ** 2)
-        ) / 13
-        ccc = psy.concordance(x, y).ccc
-        ends = np.tanh(np.arctanh(p) + np.array([-Z, Z]) * math.sqrt(variance))
-        assert (ccc.value, ccc.normal.low, ccc.normal.high) == pytest.approx((p, *ends), abs=1e-9)
+        assert psy.concordance(x, y).ccc.value == pytest.approx(p, abs=1e-9)
 
 
 def test_kendalls_w() -> None:
     concordance = psy.kendall_w(KENDALL)
     assert concordance.w.value == pytest.approx(0.827731, abs=5e-7)
-    assert concordance.test.statistic == pytest.approx(22.348739, abs=5e-7)
-    # Friedman's test is the same statistic, ties corrected
+    # Friedman's test is K (M - 1) W, ties corrected
     rival = stats.friedmanchisquare(*KENDALL)
-    assert (concordance.test.statistic, concordance.test.p) == pytest.approx(
-        (rival.statistic, rival.pvalue), rel=1e-9
-    )
+    assert concordance.w.value == pytest.approx(rival.statistic / 27, rel=1e-9)
     assert concordance.w.low < concordance.w.value < concordance.w.high
 
 
@@ -167,9 +144,6 @@ def test_bland_and_altman_of_the_peak_flow_data() -> None:
     assert (limits.slope.value, limits.slope.se) == pytest.approx(
         (line.slope, line.stderr), rel=1e-9
     )
-    assert limits.lower_approximate is not None
-    half = stats.t.ppf(0.975, 16) * math.sqrt(3 / 17) * limits.deviation
-    assert limits.lower_approximate.high - limits.lower_approximate.low == pytest.approx(2 * half)
 
 
 def test_the_exact_limit_covers_where_the_approximation_need_not() -> None:
@@ -516,7 +490,6 @@ def test_properties_of_the_score_level(
     assert psy.concordance(*x[order].T).ccc.value == pytest.approx(original.ccc.value, abs=1e-9)
     swapped = psy.concordance(x[:, 1], x[:, 0])
     assert swapped.ccc.value == pytest.approx(original.ccc.value, abs=1e-9)
-    assert swapped.location_shift == pytest.approx(-original.location_shift, abs=1e-9)
     assert psy.concordance(*(scale * x + shift).T).ccc.value == pytest.approx(
         original.ccc.value, abs=1e-6
     )

@@ -278,25 +278,6 @@ def test_separation_by_hand() -> None:
     assert psy.separation([0.4, 0.6, 0.5], [0.3, 0.3, 0.3]).ratio == 0
 
 
-def test_lins_interval_by_hand() -> None:
-    """Lin (1989), as corrected in 2000: on Fisher's scale, over n - 2."""
-    rng = np.random.default_rng(13)
-    x = rng.normal(size=9)
-    y = 0.8 * x + 0.3 + 0.5 * rng.normal(size=9)
-    result = psy.concordance(x, y, level=0.9).ccc
-    r = stats.pearsonr(x, y).statistic
-    value = 2 * r * x.std() * y.std() / (x.var() + y.var() + (x.mean() - y.mean()) ** 2)
-    u = (x.mean() - y.mean()) / math.sqrt(x.std() * y.std())
-    variance = (
-        (1 - r**2) * value**2 / ((1 - value**2) * r**2)
-        + 2 * value**3 * (1 - value) * u**2 / (r * (1 - value**2) ** 2)
-        - value**4 * u**4 / (2 * r**2 * (1 - value**2) ** 2)
-    ) / 7
-    half = stats.norm.ppf(0.95) * math.sqrt(variance)
-    ends = np.tanh([math.atanh(value) - half, math.atanh(value) + half])
-    assert (result.value, result.normal.low, result.normal.high) == pytest.approx((value, *ends))
-
-
 def test_scores_crowd_at_a_bound_where_the_beta_distribution_has_a_tail() -> None:
     """The kurtosis of scipy's beta with the scores' mean and the upper quartile of their
     variance.
@@ -544,25 +525,6 @@ def test_how_many_are_enough() -> None:
     assert (pair.low, pair.high) == pytest.approx((0.15 - half, 0.15 + half))
     assert psy.pooled_labels([[1, 0], [np.nan, 1]], "mean").tolist() == [1, 0.5]
     assert psy.judge_errors(np.tile([1.0, 0], (2, 4)), np.tile([1.0, 0], (2, 4))).flags == ()
-
-
-def test_agreement_of_three_respondents_has_mcgraw_and_wongs_interval() -> None:
-    x = np.array([[9.0, 7, 8, 7], [6, 5, 6, 4], [3, 3, 4, 1]])
-    n, k = x.shape
-    result = psy.icc(x, level=0.9).a1
-    rows, columns = x.mean(axis=1) - x.mean(), x.mean(axis=0) - x.mean()
-    msr, msc = k * (rows**2).sum() / (n - 1), n * (columns**2).sum() / (k - 1)
-    rest = x - x.mean() - rows[:, None] - columns
-    mse = (rest**2).sum() / ((n - 1) * (k - 1))
-    value = (msr - mse) / (msr + (k - 1) * mse + k * (msc - mse) / n)
-    a, b = k * value / (n * (1 - value)), 1 + k * value * (n - 1) / (n * (1 - value))
-    v = (a * msc + b * mse) ** 2 / ((a * msc) ** 2 / (k - 1) + (b * mse) ** 2 / ((n - 1) * (k - 1)))
-    above, below = stats.f.ppf(0.95, n - 1, v), stats.f.ppf(0.95, v, n - 1)
-    rest_of = k * msc + (k * n - k - n) * mse
-    low = n * (msr - above * mse) / (above * rest_of + n * msr)
-    high = n * (below * msr - mse) / (rest_of + n * below * msr)
-    ends = (result.normal.low, result.normal.high)
-    assert (result.value, *ends) == pytest.approx((value, low, high))
 
 
 def test_the_noise_without_each_picture_by_loops() -> None:

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.correlation import inverse_tanh_interval, paired, pearson
+from hqm.psychometrics.correlation import paired, refusal_of_pair
 from hqm.psychometrics.distributions import (
     average_ranks,
-    f_quantile,
     noncentral_student_quantile,
     student_quantile,
 )
@@ -26,7 +25,6 @@ from hqm.psychometrics.families import (
 )
 from hqm.psychometrics.result import (
     Array,
-    Bounds,
     Coefficient,
     Outcome,
     Status,
@@ -35,7 +33,6 @@ from hqm.psychometrics.result import (
     shaped_alike,
     size_of,
 )
-from hqm.psychometrics.significance import SignificanceTest, chi_square_test
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +159,7 @@ def icc(
         ICC(1,k) = (MSR - MSW) / MSR
 
     McGraw, K. O. and Wong, S. P. (1996). Forming inferences about some intraclass correlation
-    coefficients. Psychological Methods, 1, 30-46: their intervals are in `normal`. `low` is the
+    coefficients. Psychological Methods, 1, 30-46. `low` is the
     least for other respondents (`at_least`), the administrations being these.
 
     - `scores`: (respondents, administrations); respondents with a missing score are left out.
@@ -198,13 +195,6 @@ def icc(
     if msr == 0.0:
         return _absent("degenerate", "the respondents do not differ", n, k)
     relatives = Relatives(tuple(families), n_effective).of(complete)
-    size = relatives.size(n)
-    msw = ((k - 1) * msc + (n - 1) * (k - 1) * mse) / (n * (k - 1))
-    normal = (
-        _normal_agreement(msr, msc, mse, n, k, size, level),
-        _normal_ratio(msr, mse, k, (size - 1) * (k - 1), size, level),
-        _normal_ratio(msr, msw, k, size * (k - 1), size, level),
-    )
     of_one = _of_one(msr, msc, mse, n, k)
 
     def statistic(rows: Rows) -> tuple[float, ...]:
@@ -215,14 +205,14 @@ def icc(
     left = np.full((1, 4), math.nan) if few else left_out(statistic, n, relatives)
     a1, c1, one_way = (
         at_least_without(
-            Coefficient(value, n=n, level=level, normal=bounds),
+            Coefficient(value, n=n, level=level),
             left[:, which],
             left[:, -1],
             x.mean(axis=1),
             relatives,
             least=-1 / (k - 1),
         )
-        for which, (value, bounds) in enumerate(zip(of_one, normal, strict=True))
+        for which, value in enumerate(of_one)
     )
     return ICC(
         a1,
@@ -289,14 +279,12 @@ def icc_of_mean(single: Coefficient, k: int) -> Coefficient:
             "degenerate", "the means of the respondents do not differ", single.n
         )
     # an end at the lowest value has no counterpart
-    ends = (single, single.fixed, single.normal)
-    low, fixed, normal = (end is not None and end.low > lowest + 1e-12 for end in ends)
+    low, fixed = (end is not None and end.low > lowest + 1e-12 for end in (single, single.fixed))
     single = replace(
         single,
         low=single.low if low else math.nan,
         high=single.high if low else math.nan,
         fixed=single.fixed if fixed else None,
-        normal=single.normal if normal else None,
         se=math.nan,
         raw=math.nan,
     )
@@ -308,38 +296,6 @@ def _absent(status: Status, reason: str, n: int, k: int) -> ICC:
     return ICC(none, none, none, none, none, none, n, k)
 
 
-def _normal_agreement(
-    msr: float, msc: float, mse: float, n: int, k: int, size: float, level: float
-) -> Bounds | None:
-    """McGraw and Wong's interval of ICC(A,1)."""
-    value = _of_one(msr, msc, mse, n, k)[0]
-    if value >= 1.0 or size < 3:
-        return None
-    a = k * value / (n * (1 - value))
-    b = 1 + k * value * (n - 1) / (n * (1 - value))
-    spread = (a * msc) ** 2 / (k - 1) + (b * mse) ** 2 / ((size - 1) * (k - 1))
-    if spread == 0.0:
-        return None
-    v = (a * msc + b * mse) ** 2 / spread
-    tail = 0.5 + level / 2
-    f1, f2 = float(f_quantile(tail, size - 1, v)), float(f_quantile(tail, v, size - 1))
-    low = n * (msr - f1 * mse) / (f1 * (k * msc + (k * n - k - n) * mse) + n * msr)
-    high = n * (f2 * msr - mse) / (k * msc + (k * n - k - n) * mse + n * f2 * msr)
-    return Bounds(low, high, "McGraw-Wong", level)
-
-
-def _normal_ratio(
-    msr: float, error: float, k: int, df: float, size: float, level: float
-) -> Bounds | None:
-    """The interval of the ratio F of two mean squares, as that of the coefficient of one score."""
-    if error == 0.0 or size < 3:
-        return None
-    ratio, tail = msr / error, 0.5 + level / 2
-    low = ratio / float(f_quantile(tail, size - 1, df))
-    high = ratio * float(f_quantile(tail, df, size - 1))
-    return Bounds((low - 1) / (low + k - 1), (high - 1) / (high + k - 1), "F", level)
-
-
 # ----------------------------------------------------------------------
 # Concordance: Lin's coefficient for two administrations, Kendall's W for several.
 # ----------------------------------------------------------------------
@@ -347,21 +303,15 @@ def _normal_ratio(
 
 @dataclass(frozen=True, slots=True)
 class Concordance:
-    """Lin's concordance correlation with its two factors.
+    """Lin's concordance correlation with one of its two factors.
 
     - `ccc`: The concordance correlation; its `status` speaks for the whole.
-    - `pearson`: Precision: how close the points lie to any line.
-    - `bias_correction`: Accuracy C_b: how close that line is to the identity; `ccc = pearson *
-      bias_correction`.
-    - `scale_shift, location_shift`: Ratio of the standard deviations (other / first) and difference
-      of the means (other - first) in units of their geometric mean.
+    - `bias_correction`: Accuracy C_b: how close the line through the points is to the identity;
+      `ccc = pearson * bias_correction`.
     """
 
     ccc: Coefficient
-    pearson: float = math.nan
     bias_correction: float = math.nan
-    scale_shift: float = math.nan
-    location_shift: float = math.nan
 
 
 def concordance(
@@ -379,12 +329,6 @@ def concordance(
     with the spread of the respondents.
 
         ccc = 2 s_xy / (s_x^2 + s_y^2 + (m_x - m_y)^2),   moments over n
-        `normal` on z = atanh(ccc):  SE^2 = [C^2 (1 - r^2) / (1 - p^2) + 2 p^2 C (1 - p) u^2 / (1 -
-            p^2)^2
-                                             - p^2 C^2 u^4 / (2 (1 - p^2)^2)] / (n - 2)
-
-    with p the coefficient, r Pearson's, C = p / r and u the shift of the mean in units of the
-    spread.
 
     Lin, L. I. (1989). Biometrics, 45, 255-268, corrected in Biometrics (2000), 56, 324-325. McBride
     (2005) reads values below .90 as poor, from .95 as substantial and above .99 as almost perfect.
@@ -401,33 +345,20 @@ def concordance(
     (0.889, 0.907)
     """
     a, b = paired(x, y)
-    r = pearson(a, b)
-    if r.status != "ok":
-        return Concordance(r)
-    n, relatives = len(a), Relatives.of_pairs(x, y, families, n_effective)
+    refusal = refusal_of_pair(a, b)
+    if refusal is not None:
+        return Concordance(refusal)
     scale = float(b.std() / a.std())
     shift = float((b.mean() - a.mean()) / math.sqrt(a.std() * b.std()))
-    accuracy = 2 / (scale + 1 / scale + shift**2)
-    value, size = _concordance(np.stack([a, b])), relatives.size(n)
-    normal = None
-    if size > 3 and value < 1:
-        p, u, left = value, shift, 1 - value**2
-        variance = (
-            accuracy**2 * (1 - r.value**2) / left
-            + 2 * p**2 * accuracy * (1 - p) * u**2 / left**2
-            - p**2 * accuracy**2 * u**4 / (2 * left**2)
-        ) / (size - 2)
-        ends = inverse_tanh_interval(value, math.sqrt(max(0.0, variance)), level)
-        normal = Bounds(*ends, "Lin z", level)
+    bare = Coefficient(_concordance(np.stack([a, b])), n=len(a), level=level)
 
     def statistic(rows: Rows) -> tuple[float, float]:
         pair = np.stack([a, b])[:, rows]
         return _concordance(pair), float(pair.mean(axis=0).var(ddof=1))
 
-    ccc = at_least(
-        Coefficient(value, n=n, level=level, normal=normal), statistic, (a + b) / 2, relatives
-    )
-    return Concordance(ccc, r.value, accuracy, scale, shift)
+    relatives = Relatives.of_pairs(x, y, families, n_effective)
+    ccc = at_least(bare, statistic, (a + b) / 2, relatives)
+    return Concordance(ccc, 2 / (scale + 1 / scale + shift**2))
 
 
 def _concordance(pair: Array) -> float:
@@ -439,17 +370,14 @@ def _concordance(pair: Array) -> float:
 
 @dataclass(frozen=True, slots=True)
 class KendallW:
-    """Kendall's coefficient of concordance with its test and the mean rank correlation it stands
-    for.
+    """Kendall's coefficient of concordance with the mean rank correlation it stands for.
 
     `w.status` speaks for the whole; `mean_spearman` is the mean of Spearman's correlation over all
     pairs of administrations (exactly so without ties).
     """
 
     w: Coefficient
-    test: SignificanceTest
     mean_spearman: float = math.nan
-    administrations: int = 0
 
 
 def kendall_w(
@@ -462,8 +390,7 @@ def kendall_w(
     administrations and more; with two use Spearman.
 
         W = 12 S / (K^2 (M^3 - M) - K sum T),   S = sum_m (R_m - mean R)^2,
-        T = sum over ties (t^3 - t)
-        test: K (M - 1) W ~ chi2(M - 1);        mean Spearman = (K W - 1) / (K - 1)
+        T = sum over ties (t^3 - t);        mean Spearman = (K W - 1) / (K - 1)
 
     Kendall, M. G. (1948). Rank Correlation Methods. London: Griffin; ch. 6.
 
@@ -478,41 +405,23 @@ def kendall_w(
     >>> a = [1, 4.5, 2, 4.5, 3, 7.5, 6, 9, 7.5, 10]
     >>> b = [2.5, 1, 2.5, 4.5, 4.5, 8, 9, 6.5, 10, 6.5]
     >>> c = [2, 1, 4.5, 4.5, 4.5, 4.5, 8, 8, 8, 10]
-    >>> result = kendall_w(np.transpose([a, b, c]))
-    >>> round(result.w.value, 6), round(result.test.statistic, 6)
-    (0.827731, 22.348739)
+    >>> round(kendall_w(np.transpose([a, b, c])).w.value, 6)
+    0.827731
     """
     x = shaped(scores, "respondents, administrations")
-    kept = np.isfinite(x).all(axis=1)
-    x, labels = x[kept], np.arange(len(x))[kept] if families is None else np.asarray(families)[kept]
+    complete = np.isfinite(x).all(axis=1)
+    relatives = Relatives(tuple(() if families is None else families)).of(complete)
+    x = x[complete]
     m, k = x.shape
-    name = "Kendall's W"
     if m < 3 or k < 2:
         reason = f"Kendall's W needs 3 respondents and 2 administrations, there are {m} and {k}"
-        return KendallW(
-            Coefficient.absent("insufficient", reason, m),
-            SignificanceTest.absent("insufficient", reason, m, name),
-            math.nan,
-            k,
-        )
+        return KendallW(Coefficient.absent("insufficient", reason, m))
     if any(is_constant(column) for column in x.T):
         reason = "an administration gives all respondents the same score"
-        return KendallW(
-            Coefficient.absent("degenerate", reason, m),
-            SignificanceTest.absent("degenerate", reason, m, name),
-            math.nan,
-            k,
-        )
-    value = float(_w(x[None])[0])
-    relatives = Relatives(() if families is None else tuple(labels.tolist()))
-    bare = Coefficient(value, n=m, level=level)
+        return KendallW(Coefficient.absent("degenerate", reason, m))
+    bare = Coefficient(float(_w(x[None])[0]), n=m, level=level)
     w = at_least(bare, lambda rows: float(_w(x[None, rows])[0]), (), relatives, least=0.0)
-    return KendallW(
-        w,
-        chi_square_test(k * (m - 1) * value, m - 1, name, m),
-        (k * value - 1) / (k - 1),
-        k,
-    )
+    return KendallW(w, (k * bare.value - 1) / (k - 1))
 
 
 def _w(x: Array) -> Array:
@@ -538,11 +447,8 @@ class BlandAltman(Outcome):
     - `bias`: Mean difference with Student's interval.
     - `deviation`: Standard deviation of the differences.
     - `lower, upper`: The limits of agreement with their exact intervals.
-    - `lower_approximate, upper_approximate`: The intervals of Bland and Altman's own approximation,
-      for comparison with older reports.
     - `slope`: Slope of the differences on the means, with Student's interval: whether disagreement
       grows with the score.
-    - `multiplier`: How many standard deviations the limits lie from the bias.
     - `status, reason`: `ok`, or why there are no limits, in a sentence.
     """
 
@@ -551,9 +457,6 @@ class BlandAltman(Outcome):
     lower: Coefficient
     upper: Coefficient
     slope: Coefficient
-    lower_approximate: Bounds | None = None
-    upper_approximate: Bounds | None = None
-    multiplier: float = 1.96
 
 
 def bland_altman(
@@ -573,7 +476,6 @@ def bland_altman(
         bias d = mean(y - x),  limits d -+ 1.96 s_d
         exact interval of a limit: d -+ s_d c / sqrt(n),
         c a quantile of the noncentral t(n - 1, 1.96 sqrt(n))
-        approximate interval: limit -+ t(n - 1) sqrt(3 s_d^2 / n)
 
     Bland, J. M. and Altman, D. G. (1986). Statistical methods for assessing agreement between two
     methods of clinical measurement. Lancet, 327, 307-310. Carkeet, A. (2015). Exact parametric
@@ -605,18 +507,7 @@ def bland_altman(
     if n < 5:
         reason = f"limits of agreement need 5 respondents, there are {n}"
         none = Coefficient.absent("insufficient", reason, n)
-        return BlandAltman(
-            none,
-            math.nan,
-            none,
-            none,
-            none,
-            None,
-            None,
-            multiplier,
-            status="insufficient",
-            reason=reason,
-        )
+        return BlandAltman(none, math.nan, none, none, none, status="insufficient", reason=reason)
     size = max(size_of(n, n_effective), 1.0)
     difference, mean = b - a, (a + b) / 2
     slope = _slope(mean, difference, size, level)
@@ -625,26 +516,15 @@ def bland_altman(
     if float(np.ptp(difference)) <= 1e-12 * max(1.0, float(np.abs(mean).max())):
         reason = "all respondents differ by the same amount, so the differences have no spread"
         none = Coefficient.absent("degenerate", reason, n)
-        return BlandAltman(
-            Coefficient(bias, n=n, level=level),
-            0.0,
-            none,
-            none,
-            slope,
-            None,
-            None,
-            multiplier,
-            status="degenerate",
-            reason=reason,
-        )
+        centre = Coefficient(bias, n=n, level=level)
+        return BlandAltman(centre, 0.0, none, none, slope, status="degenerate", reason=reason)
     s = float(difference.std(ddof=1))
     low, high = bias - multiplier * s, bias + multiplier * s
     if size < 2:
         # of one family nothing is known of other families
         centre, lower, upper = (Coefficient(end, n=n, level=level) for end in (bias, low, high))
-        return BlandAltman(centre, s, lower, upper, slope, None, None, multiplier)
-    quantile = float(student_quantile(0.5 + level / 2, size - 1))
-    half = quantile * s / math.sqrt(size)
+        return BlandAltman(centre, s, lower, upper, slope)
+    half = float(student_quantile(0.5 + level / 2, size - 1)) * s / math.sqrt(size)
     near, far = (
         float(c)
         for c in np.ravel(
@@ -654,16 +534,12 @@ def bland_altman(
         )
     )
     near, far = s * near / math.sqrt(size), s * far / math.sqrt(size)
-    rough = quantile * math.sqrt(3 * s * s / size)
     return BlandAltman(
         Coefficient(bias, bias - half, bias + half, n, level, "paired t"),
         s,
         Coefficient(low, bias - far, bias - near, n, level, "noncentral t"),
         Coefficient(high, bias + near, bias + far, n, level, "noncentral t"),
         slope,
-        Bounds(low - rough, low + rough, "Bland-Altman approximation", level),
-        Bounds(high - rough, high + rough, "Bland-Altman approximation", level),
-        multiplier,
     )
 
 

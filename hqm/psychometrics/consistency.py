@@ -11,12 +11,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.distributions import f_quantile
 from hqm.psychometrics.families import Relatives, Rows, at_least
 from hqm.psychometrics.resampling import cluster_sums, labels_of
 from hqm.psychometrics.result import (
     Array,
-    Bounds,
     Coefficient,
     Flags,
     Outcome,
@@ -203,10 +201,9 @@ class RelativeError:
         """The coefficient with its interval for these respondents, and its least value for
         others.
         """
-        m, parts = self.sums.shape
-        normal = feldt_interval(self.value, relatives.size(m), parts, level)
+        m = len(self.sums)
         fixed = error_bounds(1 - self.value, self.log_ratios(), level)
-        value = Coefficient(self.value, n=m, level=level, fixed=fixed, normal=normal)
+        value = Coefficient(self.value, n=m, level=level, fixed=fixed)
         scores = self.sums.sum(axis=1) / self.sizes.sum(axis=1)
         return at_least(value, self.without, scores, relatives, least=-math.inf)
 
@@ -239,19 +236,6 @@ def relative_error(
     sums, sizes = cluster_sums(known, scored, labels)
     m = len(scores)
     return RelativeError(sums, sizes, cluster_sums(residual, scored, labels)[0], m / (m - 1))
-
-
-def feldt_interval(value: float, size: float, parts: int, level: float) -> Bounds | None:
-    """The interval of a reliability over respondents, from its number of respondents and of
-    parts.
-    """
-    if size < 4 or value >= 1 - 1e-14:
-        return None
-    tail = (1 - level) / 2
-    upper, lower = (
-        float(f_quantile(p, size - 1, (size - 1) * (parts - 1))) for p in (1 - tail, tail)
-    )
-    return Bounds(1 - (1 - value) * upper, 1 - (1 - value) * lower, "Feldt", level)
 
 
 def kr21(scores: npt.ArrayLike) -> Coefficient:

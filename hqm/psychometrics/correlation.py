@@ -14,12 +14,10 @@ from hqm.psychometrics.distributions import average_ranks, kendall_tau
 from hqm.psychometrics.families import Relatives, Rows, at_least
 from hqm.psychometrics.result import (
     Array,
-    Bounds,
     Coefficient,
     is_constant,
     normal_quantile,
     shaped_alike,
-    size_of,
 )
 
 
@@ -38,15 +36,15 @@ def inverse_tanh_interval(value: float, error: float, level: float) -> tuple[flo
     return math.tanh(centre - half), math.tanh(centre + half)
 
 
-def _without_number(a: Array, b: Array) -> Coefficient | None:
+def refusal_of_pair(a: Array, b: Array) -> Coefficient | None:
+    """Why two vectors have no correlation; None where they have one."""
     if len(a) < 3:
         return Coefficient.absent(
             "insufficient", f"a correlation needs 3 respondents, there are {len(a)}", len(a)
         )
-    if is_constant(a) or is_constant(b):
-        which = (
-            "both administrations" if is_constant(a) and is_constant(b) else "one administration"
-        )
+    constant = sum(map(is_constant, (a, b)))
+    if constant:
+        which = "both administrations" if constant == 2 else "one administration"
         return Coefficient.absent(
             "degenerate", f"all respondents have the same score in {which}", len(a)
         )
@@ -62,21 +60,21 @@ def _product_moment(a: Array, b: Array) -> float:
     )
 
 
-def _with_bounds(
-    value: float,
-    a: Array,
-    b: Array,
+def _correlation(
     of: Callable[[Array, Array], float],
-    normal: Bounds | None,
-    relatives: Relatives,
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
     level: float,
-    *,
-    ranked: bool = False,
+    n_effective: float | None,
+    families: Sequence[str],
 ) -> Coefficient:
-    """A correlation with the least that it is among other respondents, and its published
-    interval.
-    """
-    bare = Coefficient(value, n=len(a), level=level, normal=normal)
+    """A correlation with the least that it is among other respondents."""
+    a, b = paired(x, y)
+    refusal = refusal_of_pair(a, b)
+    if refusal is not None:
+        return refusal
+    value, relatives = of(a, b), Relatives.of_pairs(x, y, families, n_effective)
+    bare = Coefficient(value, n=len(a), level=level)
     # on one scale, whatever the units: what two scores say together of who is better
     both = a / a.std() + math.copysign(1.0, value) * b / b.std()
 
@@ -84,20 +82,10 @@ def _with_bounds(
         x, y = a[rows], b[rows]
         return math.nan if is_constant(x) or is_constant(y) else of(x, y)
 
-    if ranked:
+    if of is not _product_moment:
         return at_least(bare, statistic, relatives=relatives)
     return at_least(
         bare, lambda rows: (statistic(rows), float(both[rows].var(ddof=1))), both, relatives
-    )
-
-
-def _published(
-    value: float, squared_error: float, size: float, level: float, method: str
-) -> Bounds | None:
-    if size <= 0:
-        return None
-    return Bounds(
-        *inverse_tanh_interval(value, math.sqrt(squared_error / size), level), method, level
     )
 
 
@@ -119,8 +107,7 @@ def pearson(
     It says how well the order and the spacing of the respondents repeat. It is blind to a shift of
     the mean, it grows with the spread of the respondents, and with many items it nears 1 even for
     coin flips: read it beside `noise_floor` and `icc`. The status is `insufficient` below 3
-    respondents and `degenerate` for scores without variance. `normal` is Fisher's interval
-    tanh(atanh(r) +- z / sqrt(n - 3)); Fisher, R. A. (1921). Metron, 1, 3-32.
+    respondents and `degenerate` for scores without variance.
 
     - `x, y`: (respondents,): scores; pairs with a missing score are left out.
     - `families, n_effective`: (respondents,): labels of relatives, and how many independent
@@ -129,13 +116,7 @@ def pearson(
     >>> round(pearson([1, 2, 3, 4], [1, 3, 2, 4]).value, 4)
     0.8
     """
-    a, b = paired(x, y)
-    absent = _without_number(a, b)
-    if absent is not None:
-        return absent
-    value, relatives = _product_moment(a, b), Relatives.of_pairs(x, y, families, n_effective)
-    normal = _published(value, 1.0, relatives.size(len(a)) - 3, level, "Fisher z")
-    return _with_bounds(value, a, b, _product_moment, normal, relatives, level)
+    return _correlation(_product_moment, x, y, level, n_effective, families)
 
 
 def spearman(
@@ -146,25 +127,16 @@ def spearman(
     n_effective: float | None = None,
     families: Sequence[str] = (),
 ) -> Coefficient:
-    """Spearman's rank correlation of two administrations; `normal` is the interval of Bonett and
-    Wright (2000).
+    """Spearman's rank correlation of two administrations; `x, y` and the options as for `pearson`.
 
     It says how well the *order* of the respondents repeats: spacing does not count, so one
     respondent far from the others cannot carry it. Equal scores share their mean rank. It is
     `insufficient` and `degenerate` where `pearson` is.
 
-        tanh(atanh(r_s) +- z sqrt((1 + r_s^2 / 2) / (n - 3))), which is rough when |r_s| > .95
     >>> round(spearman([1, 2, 3, 4], [1, 3, 2, 9]).value, 4)
     0.8
     """
-    a, b = paired(x, y)
-    absent = _without_number(a, b)
-    if absent is not None:
-        return absent
-    value, relatives = _of_ranks(a, b), Relatives.of_pairs(x, y, families, n_effective)
-    size = relatives.size(len(a)) - 3
-    normal = _published(value, 1 + value**2 / 2, size, level, "Bonett-Wright")
-    return _with_bounds(value, a, b, _of_ranks, normal, relatives, level, ranked=True)
+    return _correlation(_of_ranks, x, y, level, n_effective, families)
 
 
 def kendall_tau_b(
@@ -175,29 +147,17 @@ def kendall_tau_b(
     n_effective: float | None = None,
     families: Sequence[str] = (),
 ) -> Coefficient:
-    """Kendall's tau-b of two administrations; `normal` is the interval of Fieller, Hartley and
-    Pearson (1957).
+    """Kendall's tau-b of two administrations; `x, y` and the options as for `pearson`.
 
     Without ties, (tau + 1) / 2 is the share of pairs of respondents that both order alike.
     It is `insufficient` and `degenerate` where `pearson` is.
 
-        (concordant - discordant) / sqrt((pairs - tied in x)(pairs - tied in y)),
-            tanh(atanh(tau) +- z sqrt(.437 / (n - 4)))
+        (concordant - discordant) / sqrt((pairs - tied in x)(pairs - tied in y))
     >>> round(kendall_tau_b([1, 2, 3, 4], [1, 3, 2, 4]).value, 4)
     0.6667
     """
-    a, b = paired(x, y)
-    absent = _without_number(a, b)
-    if absent is not None:
-        return absent
-    value, relatives = kendall_tau(a, b), Relatives.of_pairs(x, y, families, n_effective)
-    normal = _published(value, 0.437, relatives.size(len(a)) - 4, level, "Fieller")
-    return _with_bounds(value, a, b, kendall_tau, normal, relatives, level, ranked=True)
+    return _correlation(kendall_tau, x, y, level, n_effective, families)
 
-
-# ----------------------------------------------------------------------
-# Correlations with something held constant: a third number, or the respondent.
-# ----------------------------------------------------------------------
 
 _EXACT = 1e-10
 """What rounding leaves of a variance that is 0, as a share of the whole."""
@@ -221,11 +181,9 @@ def partial_pearson(
     answers. The partial correlation is that of the residuals after a straight line on the third
     number is taken out of both.
 
-        r_xy.z = (r_xy - r_xz r_yz) / sqrt((1 - r_xz^2) (1 - r_yz^2));
-        `normal`: tanh(atanh(r) +- z / sqrt(n - 4))
+        r_xy.z = (r_xy - r_xz r_yz) / sqrt((1 - r_xz^2) (1 - r_yz^2))
 
-    Computed by `pingouin.partial_corr`. Fisher, R. A. (1924). Metron, 3, 329-332: one number held
-    constant costs as much as one respondent less.
+    Computed by `pingouin.partial_corr`.
 
     - `x, y, given`: (respondents,): respondents without one of the three are left out.
     - `n_effective, families`: As in `pearson`.
@@ -274,9 +232,7 @@ def partial_pearson(
         scaled = (table - table.mean(axis=1, keepdims=True)) / table.std(axis=1, keepdims=True)
         columns = pd.DataFrame(scaled.T, columns=["x", "y", "given"])
         value = float(pingouin.partial_corr(columns, "x", "y", "given")["r"].iloc[0])
-    # the interval that pingouin prints has two decimals
-    normal = _published(value, 1.0, size_of(n, n_effective) - 4, level, "Fisher z")
-    bare = Coefficient(value, n=n, level=level, normal=normal)
+    bare = Coefficient(value, n=n, level=level)
     relatives = Relatives(tuple(families), n_effective).of(known)
     return at_least(bare, lambda rows: _partial(table[:, rows]), relatives=relatives)
 

@@ -58,8 +58,6 @@ class Coefficient:
     - `status, reason`: `ok`, or why there is no number, in a sentence.
     - `fixed`: The interval for these respondents over another sample of items or seeds
       (`fixed_models`), where there is one.
-    - `normal`: The published interval over other respondents, which holds where their scores are
-      normal; for comparison with other programs, and shown nowhere.
     - `se`: The standard error on the scale of `value`; NaN where none is used.
     - `raw`: What the formula gave before it was cut to its range (a negative variance ratio); NaN
       where nothing was cut.
@@ -79,7 +77,6 @@ class Coefficient:
     raw: float = math.nan
     flags: tuple[str, ...] = ()
     n_items: int = 0
-    normal: Bounds | None = None
 
     def __str__(self) -> str:
         """The value with what is known of other respondents; an open upper end is not named.
@@ -108,10 +105,8 @@ class Coefficient:
         0.4
         """
         low, high = (of(end) if math.isfinite(end) else end for end in (self.low, self.high))
-        fixed, normal = (
-            None if bounds is None else bounds.moved(of) for bounds in (self.fixed, self.normal)
-        )
-        return replace(self, value=of(self.value), low=low, high=high, fixed=fixed, normal=normal)
+        fixed = None if self.fixed is None else self.fixed.moved(of)
+        return replace(self, value=of(self.value), low=low, high=high, fixed=fixed)
 
     @classmethod
     def absent(cls, status: Status, reason: str, n: int = 0) -> Coefficient:

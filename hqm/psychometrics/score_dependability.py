@@ -412,9 +412,7 @@ def dependability(
     x = x[np.isfinite(x).all(axis=1)]
     study = icc(x, n_effective=n_effective, level=level)
     n, k, single = study.n, study.k, study.a1
-    value = replace(
-        icc_of_mean(single, columns or k), low=math.nan, high=math.nan, fixed=None, normal=None
-    )
+    value = replace(icc_of_mean(single, columns or k), low=math.nan, high=math.nan, fixed=None)
     size = size_of(n, n_effective)
     if value.status != "ok" or study.ms_error == 0.0 or too_few_respondents(n) or size < 3:
         return value
