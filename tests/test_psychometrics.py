@@ -219,7 +219,6 @@ def test_item_agreement_against_a_loop() -> None:
         pa, pb = (sum(p[i] for p in pairs) / len(pairs) for i in (0, 1))
         pe = pa * pb + (1 - pa) * (1 - pb)
         assert items.agreement[m] == pytest.approx(po)
-        assert items.n_items[m] == len(pairs)
         if pe < 1:
             assert items.kappa[m] == pytest.approx((po - pe) / (1 - pe))
         else:

@@ -59,10 +59,6 @@ def test_item_statistics_against_scipy_one_by_one(scores: np.ndarray, draw: st.D
             continue
         rival = stats.pearsonr(a, b)
         assert item.item_rest == pytest.approx(rival.statistic, abs=1e-9)
-        assert item.p == pytest.approx(rival.pvalue, abs=1e-6)
-        if len(a) > 3 and abs(rival.statistic) < 0.999:
-            ends = rival.confidence_interval()
-            assert (item.low, item.high) == pytest.approx((ends.low, ends.high), abs=1e-9)
         p.append(rival.pvalue)
     q = sorted(item.q for item in analysis.items if not math.isnan(item.q))
     assert q == pytest.approx(sorted(stats.false_discovery_control(p)) if p else [], abs=1e-5)
@@ -229,8 +225,7 @@ def test_relatives_count_less() -> None:
     all_, few = psy.item_analysis(x), psy.item_analysis(x, n_eff=15)
     for a, b in zip(all_.items, few.items, strict=True):
         assert a.item_rest == b.item_rest
-        assert a.p <= b.p
-        assert b.low <= a.low
+        assert a.q <= b.q
     x = rasch(1, 120, 60)
     x[:, 3] = 1 - x[:, 3]
     suspects = psy.label_error_candidates(x, rng=np.random.default_rng(0))

@@ -12,7 +12,6 @@ import hqm.psychometrics as psy
 from hqm.psychometrics import cross_validation as numbered
 from hqm.psychometrics.distributions import binomial_above
 from hqm.psychometrics.significance import benjamini_hochberg
-from hqm.psychometrics.variance_components import Axis, FullCounts, Margins
 
 TEXTS = st.lists(st.one_of(st.text("abc d'é中😀", max_size=12), st.text(max_size=8)), max_size=12)
 
@@ -96,20 +95,3 @@ def test_giveaways_are_those_that_counters_find() -> None:
     }
     assert {(g.phrase, g.label, g.type, g.items) for g in giveaways} == expected
     assert len(expected) >= 4
-
-
-def test_the_margins_of_a_full_table_are_counted_without_it() -> None:
-    axes = (Axis("respondent", 4), Axis("item", 7, "picture", (0, 2, 3)), Axis("run", 3))
-    finest = (1, 2, 1)
-    counted, known = Margins(np.ones((4, 7, 3)), axes, finest), FullCounts(axes, finest)
-    for joint in np.ndindex(2, 3, 2):
-        np.testing.assert_array_equal(known[joint], counted[joint])
-        for depth in np.ndindex(2, 3, 2):
-            if all(d <= j for d, j in zip(depth, joint, strict=True)):
-                np.testing.assert_array_equal(
-                    known.squared(joint)[depth], counted.squared(joint)[depth]
-                )
-                shares = known.shared_out(known.squared(joint)[depth], depth)
-                np.testing.assert_allclose(
-                    shares, counted.shared_out(counted.squared(joint)[depth], depth), rtol=1e-15
-                )

@@ -1,4 +1,6 @@
-"""What `hqm design` refuses, because the audit says nothing about it."""
+"""The cheapest study that reaches all targets, from the components that an audit holds, and its
+answer in one sentence.
+"""
 
 from __future__ import annotations
 
@@ -141,10 +143,6 @@ def _check_type(benchmark: str, target: Target, types: Mapping[str, StudyParts])
         )
 
 
-# ----------------------------------------------------------------------
-# The answer of `hqm design` in one sentence.
-# ----------------------------------------------------------------------
-
 _ORDINALS = {2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth"}
 _NOTABLE = 0.005
 
@@ -231,11 +229,6 @@ def _times(n: int) -> str:
 def _listed(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
-
-# ----------------------------------------------------------------------
-# `hqm design`: the cheapest study that reaches all targets, from the components that an audit
-# holds.
-# ----------------------------------------------------------------------
 
 _POINTS = 25
 _SPAN = 8

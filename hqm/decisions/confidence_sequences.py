@@ -138,11 +138,6 @@ def _mixed(wealth: Array) -> Array:
     return np.where(np.isposinf(most[..., 0]), np.inf, mean)
 
 
-# ----------------------------------------------------------------------
-# Intervals and comparisons of scores that hold at any time: one may look after every picture, and
-# stop when one likes.
-# ----------------------------------------------------------------------
-
 _POINTS = 2001
 """Supposed means that an interval is made of; it reaches to the next one outside, so it is never
 too narrow.

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import TypeAdapter
 
 from hqm.decisions.prices import UnitPrices
 from hqm.errors import UsageError
@@ -32,11 +33,6 @@ from hqm.psychometrics.study_variance import Effect, StudyParts
 from hqm.psychometrics.variance_components import FEWEST_CLUSTERS
 from hqm.types import json_data
 from hqm.version import __version__
-
-# ----------------------------------------------------------------------
-# Targets of a study, as they are written on the command line: `mdd<=.02`, `rho_g>=.95`,
-# `sem[counting]<=.03`.
-# ----------------------------------------------------------------------
 
 _WRITTEN = re.compile(r"\s*(\w+)\s*(?:\[(.+?)\])?\s*(>=|<=)\s*([-+.\deE]+)\s*")
 OF_A_TYPE = ("sem", "half_width")
@@ -405,12 +401,6 @@ def _single(size: StudySize, place: int) -> StudySize:
     return StudySize(**{name: at(getattr(size, name)) for name in (*AXES, "labels")})
 
 
-# ----------------------------------------------------------------------
-# What `hqm design` answers: the cheapest study, what it is compared with, and the sentence that a
-# person acts on.
-# ----------------------------------------------------------------------
-
-
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
     """What a study is forecast to reach of one target; the interval is about how exactly the
@@ -458,10 +448,6 @@ class PlannedStudy:
     def met(self) -> bool:
         """Whether it reaches every target."""
         return all(forecast.met for forecast in self.forecasts)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> PlannedStudy:
-        return cls(**{**data, "forecasts": tuple(Forecast(**row) for row in data["forecasts"])})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -523,16 +509,7 @@ class StudyDesign:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> StudyDesign:
-        row = dict(data)
-        for name in ("targets", "free", "notes"):
-            row[name] = tuple(row[name])
-        for name in ("now", "cheapest"):
-            row[name] = PlannedStudy.from_dict(row[name])
-        row["same"] = None if row["same"] is None else PlannedStudy.from_dict(row["same"])
-        for name in ("steps", "further"):
-            row[name] = tuple(PlannedStudy.from_dict(each) for each in row[name])
-        row["curve"] = tuple(CurvePoint(**point) for point in row["curve"])
-        return cls(**row)
+        return TypeAdapter(cls).validate_python(data)
 
     @property
     def rows(self) -> tuple[PlannedStudy, ...]:

@@ -1,5 +1,5 @@
-"""A benchmark's scored answers as the tables that items are chosen from, and what was chosen as
-calibrations.
+"""Short forms of a benchmark: the tables that items are chosen from, and the folder that holds a
+form with its weights and losses.
 """
 
 from __future__ import annotations
@@ -208,11 +208,6 @@ def _written(loss: Any) -> FormLoss:
         )
     return FormLoss(**{**known, "tau": finite(loss.tau)})
 
-
-# ----------------------------------------------------------------------
-# The folder of a short form: a benchmark as any user's, with its weights, its losses and where
-# its items come from.
-# ----------------------------------------------------------------------
 
 ITEMS, CALIBRATION, PROVENANCE = "items.jsonl", "calibration.json", "provenance.jsonl"
 

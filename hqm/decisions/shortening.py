@@ -16,15 +16,6 @@ from hqm.psychometrics.bootstrap import stream
 from hqm.psychometrics.distributions import kendall_tau, student_quantile
 from hqm.psychometrics.short_forms import ScaledScores, error_factor, scaled_scores
 
-# ----------------------------------------------------------------------
-# What a short form loses, on families of respondents whose answers it was not chosen from.
-#
-# A family is left out; a method is chosen by leaving out families of the rest; with it the items
-# are chosen from the rest; and the family's scores on these items are held against its scores on
-# all. So the error contains the choice of the method and of the items (nested cross-validation:
-# Varma, S. and Simon, R. 2006, BMC Bioinformatics 7, 91).
-# ----------------------------------------------------------------------
-
 OUTER, INNER = 10, 4
 """The most parts that families are divided into to measure the loss, and to choose a method."""
 
@@ -192,6 +183,10 @@ def compared(
     return Comparison({name: math.sqrt(mean) for name, mean in means.items()}, best)
 
 
+# A family is left out; a method is chosen by leaving out families of the rest; with it the items are
+# chosen from the rest; and the family's scores on these items are held against its scores on all. So
+# the error contains the choice of the method and of the items (nested cross-validation: Varma, S.
+# and Simon, R. 2006, BMC Bioinformatics 7, 91).
 def loss_held_out(
     bank: Bank,
     measures: Sequence[Measure],

@@ -37,10 +37,6 @@ from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.metrics import Array, Metric
 from hqm.types import ORIGINAL, Cell, Form, finite
 
-# ----------------------------------------------------------------------
-# When to stop asking, as `--until` says it.
-# ----------------------------------------------------------------------
-
 _RULE = re.compile(
     r"(?P<what>separated|half_width)(?:\((?P<metric>[\w.-]+)\))?"
     r"(?:(?P<sign>>=|<=)(?P<number>[0-9.eE-]+))?"

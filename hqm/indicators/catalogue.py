@@ -55,11 +55,6 @@ def statistics() -> Mapping[str, Indicator]:
     return names
 
 
-# ----------------------------------------------------------------------
-# The meaning of every indicator by its name; an estimate's full name has the family in front
-# (`test_retest.pearson`).
-# ----------------------------------------------------------------------
-
 INDICATORS: Mapping[str, str] = {
     name: indicator.meaning for name, indicator in statistics().items()
 }

@@ -129,16 +129,6 @@ PAIRS = (*ONE_SCALE, CRITERION, ORACLE)
 """The families that compare two administrations."""
 
 
-# ----------------------------------------------------------------------
-# An indicator as a value: what is estimated, from which administrations, by which computation,
-# and how it is shown.
-#
-# A module of this package lists its indicators beside the functions that compute them
-# (`indicators = (...)`); whatever shows or estimates indicators reads them from there
-# (`catalogue.all_indicators`).
-# ----------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Unit:
     """What an indicator's value counts or measures, and the least and greatest value it can have.

@@ -234,11 +234,6 @@ _CONSISTENCY = (
 )
 
 
-# ----------------------------------------------------------------------
-# Coefficients that the literature reports by name, beside those that lead: all forms of the ICC,
-# Fleiss' kappa, standardised alpha.
-# ----------------------------------------------------------------------
-
 _C1 = next(indicator for indicator in paired_scores.indicators if indicator.name == "icc_c1")
 
 

@@ -604,12 +604,6 @@ _OF_JUDGES = (
 )
 
 
-# ----------------------------------------------------------------------
-# What people's labels say beyond one correlation: given the answers' length, within respondents,
-# and rater by rater.
-# ----------------------------------------------------------------------
-
-
 def _given_length(case: Case) -> Result:
     words = mean_words(case.whole or case.first)
     score, labels = case.scores[0], case.scores[-1]

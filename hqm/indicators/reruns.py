@@ -1,4 +1,6 @@
-"""The same form in several runs: how far the scores repeat with other seeds."""
+"""How far scores repeat with other seeds: in several runs, from probabilities, and as variance
+components.
+"""
 
 from __future__ import annotations
 
@@ -381,10 +383,6 @@ _OF_RUNS = (
 )
 
 
-# ----------------------------------------------------------------------
-# What reruns would show, from the probabilities of the first token, without asking again.
-# ----------------------------------------------------------------------
-
 TEMPERATURES = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.5, 2.0)
 """Where the curve over temperature is drawn."""
 _ENOUGH = 0.9
@@ -502,10 +500,6 @@ _FROM_PROBABILITIES = (
     ),
 )
 
-
-# ----------------------------------------------------------------------
-# How much of the scores' variance each facet makes, and what a dependable score would cost.
-# ----------------------------------------------------------------------
 
 TARGETS = (0.8, 0.9, 0.95)
 """The dependabilities that a design is sought for."""

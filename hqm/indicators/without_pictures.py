@@ -237,11 +237,6 @@ indicators = (
 )
 
 
-# ----------------------------------------------------------------------
-# What is said beside the score: the share of yes, the length.
-# ----------------------------------------------------------------------
-
-
 def yes_ratio(matrix: ScoreMatrix) -> Array:
     """(respondents,): the share of answers yes among those that say yes or no."""
     said = sum(matrix.tallies[key].sum(axis=1) for key in ("tp", "fp", "tn", "fn"))

@@ -57,6 +57,7 @@ from hqm.psychometrics import (
     stream,
     wordings_needed,
 )
+from hqm.psychometrics.resampling import jackknife_variance
 from hqm.psychometrics.score_dependability import FEWEST_TO_DECIDE
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Array
@@ -95,11 +96,7 @@ def _moves(case: Case) -> ShiftHeterogeneity:
         return shift_heterogeneity(case.item_scores[0], case.item_scores[1], case.clusters)
     count = case.without.shape[2]
     moved = case.without[0] - case.without[1]
-    spread = (
-        (count - 1) / count * ((moved - moved.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-        if count > 1
-        else moved.sum(axis=1)
-    )
+    spread = jackknife_variance(moved) if count > 1 else moved.sum(axis=1)
     return shift_heterogeneity_of_scores(case.scores[0] - case.scores[1], spread)
 
 

@@ -1,4 +1,6 @@
-"""Agreement of two administrations item by item."""
+"""Agreement of administrations: item by item, intraclass correlations, concordance and limits of
+agreement.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,6 @@ class ItemAgreement(Outcome):
 
     agreement: tuple[float, ...]
     kappa: tuple[float, ...]
-    n_items: tuple[int, ...]
 
     @property
     def mean(self) -> float:
@@ -82,25 +83,51 @@ def item_agreement(x: npt.ArrayLike, y: npt.ArrayLike) -> ItemAgreement:
     both = np.isfinite(a) & np.isfinite(b)
     if not both.any():
         return ItemAgreement(
-            (), (), (), status="insufficient", reason="no item is scored in both administrations"
+            (), (), status="insufficient", reason="no item is scored in both administrations"
         )
     if not (np.isin(a[both], (0, 1)).all() and np.isin(b[both], (0, 1)).all()):
         return ItemAgreement(
-            (), (), (), status="not_applicable", reason="the item scores are not 0 or 1"
+            (), (), status="not_applicable", reason="the item scores are not 0 or 1"
         )
-    n = both.sum(axis=1)
+    cells = [
+        (both & (a == first) & (b == second)).sum(axis=1)
+        for first, second in ((1, 1), (1, 0), (0, 1), (0, 0))
+    ]
+    agreement, kappa = agreement_of_counts(*cells), kappa_of_counts(*cells)
+    return ItemAgreement(tuple(agreement.tolist()), tuple(kappa.tolist()))
+
+
+def agreement_of_counts(
+    both: npt.ArrayLike,
+    first_only: npt.ArrayLike,
+    second_only: npt.ArrayLike,
+    neither: npt.ArrayLike,
+) -> Array:
+    """The share of cases that two raters label alike, from how many they label yes; NaN of none."""
+    same = np.add(both, neither)
+    total = np.add(same, np.add(first_only, second_only))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.divide(same, total), dtype=np.float64)
+
+
+def kappa_of_counts(
+    both: npt.ArrayLike,
+    first_only: npt.ArrayLike,
+    second_only: npt.ArrayLike,
+    neither: npt.ArrayLike,
+) -> Array:
+    """Cohen's kappa from the same counts; NaN where both raters give one label throughout.
+
+    >>> round(float(kappa_of_counts(90, 5, 5, 0)), 4)
+    -0.0526
+    """
+    agreement = agreement_of_counts(both, first_only, second_only, neither)
+    p, q = (np.add(both, only) for only in (first_only, second_only))
+    total = np.add(p, np.add(second_only, neither))
     with np.errstate(invalid="ignore", divide="ignore"):
-        agreement = np.where(n > 0, ((a == b) & both).sum(axis=1) / n, np.nan)
-        px, py = (np.where(both, v, 0).sum(axis=1) / n for v in (a, b))
-        chance = px * py + (1 - px) * (1 - py)
-        kappa = np.where(chance < 1, (agreement - chance) / (1 - chance), np.nan)
-    return ItemAgreement(tuple(agreement.tolist()), tuple(kappa.tolist()), tuple(n.tolist()))
-
-
-# ----------------------------------------------------------------------
-# Intraclass correlations of administrations: one-way, agreement and consistency, of one score and
-# of the mean of k.
-# ----------------------------------------------------------------------
+        p, q = p / total, q / total
+        chance = p * q + (1 - p) * (1 - q)
+        return np.where(chance < 1 - 1e-12, (agreement - chance) / (1 - chance), np.nan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,11 +323,6 @@ def _absent(status: Status, reason: str, n: int, k: int) -> ICC:
     return ICC(none, none, none, none, none, none, n, k)
 
 
-# ----------------------------------------------------------------------
-# Concordance: Lin's coefficient for two administrations, Kendall's W for several.
-# ----------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Concordance:
     """Lin's concordance correlation with one of its two factors.
@@ -433,11 +455,6 @@ def _w(x: Array) -> Array:
     untied = 12 * ((ranks - (m + 1) / 2) ** 2).sum(axis=(1, 2))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(untied > 0, 12 * squares / (k * untied), np.nan))
-
-
-# ----------------------------------------------------------------------
-# Bland and Altman's limits of agreement of two administrations.
-# ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,6 @@ from scipy.special import ndtr, ndtri
 
 from hqm.psychometrics.result import Array, Numbers, Status
 
-# ----------------------------------------------------------------------
-# Random weights of a bootstrap and the sums they give, in chunks of constant memory.
-# ----------------------------------------------------------------------
-
 Draw = Literal["poisson", "multinomial", "gaussian"]
 
 # weights of one chunk: 8 MB of single precision, which stays in a processor's cache

@@ -1,4 +1,6 @@
-"""Reliabilities of two measures from the same respondents, and a test of their difference."""
+"""Reliabilities of two measures from the same respondents, and tests of their difference over other
+respondents and other pictures.
+"""
 
 from __future__ import annotations
 
@@ -68,28 +70,15 @@ def weighted_reliability(
     )
     if x.ndim != 2 or w.shape[1] != x.shape[1]:
         raise ValueError(f"scores must have shape (administrations, {w.shape[1]}), got {x.shape}")
-    k, n = len(x), w.sum(axis=1)
+    n = w.sum(axis=1)
     x = x - x.mean()
-    mean = w @ x.T / n[:, None]
-    square = w @ (x * x).T
-    spread = square - n[:, None] * mean**2
-    flat = (spread <= 1e-12 * np.maximum(square, 1e-300)).any(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if statistic == "pearson":
-            cross = w @ (x[0] * x[1]) - n * mean[:, 0] * mean[:, 1]
-            reliability = cross / np.sqrt(spread[:, 0] * spread[:, 1])
-        elif statistic == "icc_a1":
-            row, grand = x.mean(axis=0), mean.mean(axis=1)
-            between = k * (w @ row**2 - n * grand**2)
-            columns = n * ((mean - grand[:, None]) ** 2).sum(axis=1)
-            rest = square.sum(axis=1) - k * n * grand**2 - between - columns
-            msr, msc, mse = between / (n - 1), columns / (k - 1), rest / ((n - 1) * (k - 1))
-            reliability = (msr - mse) / (msr + (k - 1) * mse + k * (msc - mse) / n)
-        else:
-            if noise is None:
-                raise ValueError("rho_g needs the noise of the scores")
-            v = np.asarray(noise, dtype=np.float64)
-            reliability = 1 - (w @ v / n) / (spread.mean(axis=1) / (n - 1))
+    mean = x @ w.T / n
+    square = (x * x) @ w.T
+    spread = square - n * mean**2
+    rows = w @ x.sum(axis=0) ** 2 - n * mean.sum(axis=0) ** 2
+    flat = (spread <= 1e-12 * np.maximum(square, 1e-300)).any(axis=0)
+    of_noise = None if noise is None else w @ np.asarray(noise, dtype=np.float64) / n
+    reliability = _of_moments(statistic, n, mean, spread, rows, of_noise)
     # what is left of a perfect repetition after subtraction is rounding
     reliability = np.where(np.abs(reliability) > _EDGE, np.sign(reliability), reliability)
     return np.asarray(np.where(flat, np.nan, reliability), dtype=np.float64)
@@ -297,12 +286,6 @@ def on_fisher_scale(
     return ReliabilityDifference(x, y, x - y, low, high, p, n, method, level, error=error)
 
 
-# ----------------------------------------------------------------------
-# Whether two measures differ in reliability for the respondents at hand, when other pictures are
-# drawn.
-# ----------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class LeftOutScores:
     """A measure's scores in two or more administrations, and with each cluster of items left out.
@@ -368,28 +351,40 @@ def reliability_of_sets(
     0.2898
     """
     x = np.asarray(scores, dtype=np.float64)
-    k, n = x.shape[:2]
     x = x - x.mean(axis=(0, 1))
-    centred = x - x.mean(axis=1, keepdims=True)
+    mean = x.mean(axis=1)
+    centred = x - mean[:, None]
+    rows = (centred.sum(axis=0) ** 2).sum(axis=0)
+    of_noise = None if noise is None else np.asarray(noise, dtype=np.float64).mean(axis=0)
+    return _of_moments(statistic, x.shape[1], mean, (centred**2).sum(axis=1), rows, of_noise)
+
+
+def _of_moments(
+    statistic: Statistic,
+    n: Array | int,
+    mean: Array,
+    spread: Array,
+    rows: Array,
+    noise: Array | None,
+) -> Array:
+    """(sets,): the reliability of sets of scores.
+
+    - `mean, spread`: (administrations, sets): the mean, and the sum of squares about it.
+    - `rows`: (sets,): the sum of squares of respondents' sums about their mean.
+    - `noise`: (sets,): for `rho_g`, the mean noise.
+    """
+    k = len(mean)
     with np.errstate(divide="ignore", invalid="ignore"):
         if statistic == "pearson":
-            a, b = centred[0], centred[1]
-            return np.asarray(
-                (a * b).sum(axis=0) / np.sqrt((a * a).sum(axis=0) * (b * b).sum(axis=0))
-            )
+            return np.asarray((rows - spread.sum(axis=0)) / 2 / np.sqrt(spread[0] * spread[1]))
         if statistic == "icc_a1":
-            rows = centred.mean(axis=0)
-            msr = k * (rows**2).sum(axis=0) / (n - 1)
-            msc = n * (x.mean(axis=1) ** 2).sum(axis=0) / (k - 1)
-            mse = ((centred - rows) ** 2).sum(axis=(0, 1)) / ((n - 1) * (k - 1))
+            msr = rows / k / (n - 1)
+            msc = n * ((mean - mean.mean(axis=0)) ** 2).sum(axis=0) / (k - 1)
+            mse = (spread.sum(axis=0) - rows / k) / ((n - 1) * (k - 1))
             return np.asarray((msr - mse) / (msr + (k - 1) * mse + k * (msc - mse) / n))
         if noise is None:
             raise ValueError("rho_g needs the noise of the scores")
-        return np.asarray(
-            1
-            - np.asarray(noise, dtype=np.float64).mean(axis=0)
-            / ((centred**2).sum(axis=1) / (n - 1)).mean(axis=0)
-        )
+        return np.asarray(1 - noise / (spread / (n - 1)).mean(axis=0))
 
 
 def difference_over_clusters(

@@ -1,4 +1,6 @@
-"""Internal consistency: do the items of one test rank the respondents alike?"""
+"""Internal consistency: do the items of one test rank the respondents alike, and would a test of
+another length?
+"""
 
 from __future__ import annotations
 
@@ -387,11 +389,6 @@ def stratified_alpha(
     return replace(value, flags=flags_of(x, value.value), n_items=x.shape[1])
 
 
-# ----------------------------------------------------------------------
-# Standardised alpha: Cronbach's alpha of items that are all brought to the same variance.
-# ----------------------------------------------------------------------
-
-
 def standardized_alpha(scores: npt.ArrayLike) -> Coefficient:
     """Alpha from the mean correlation of the items: of the sum of standardised items, not of a
     score that is a mean.
@@ -418,11 +415,6 @@ def standardized_alpha(scores: npt.ArrayLike) -> Coefficient:
     if alpha.status != "ok":
         return Coefficient.absent(alpha.status, alpha.reason, len(x))
     return Coefficient(alpha.value, n=len(x), method="standardised alpha", flags=alpha.flags)
-
-
-# ----------------------------------------------------------------------
-# Parts of a test against each other: halves, and every item against the rest.
-# ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -519,11 +511,6 @@ def split_half(scores: npt.ArrayLike, rng: np.random.Generator, *, draws: int = 
         m,
         k,
     )
-
-
-# ----------------------------------------------------------------------
-# Reliability at another length: Spearman-Brown.
-# ----------------------------------------------------------------------
 
 
 def spearman_brown(reliability: float, factor: float) -> float:

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.resampling import jackknife_error
 from hqm.psychometrics.result import Array, Coefficient, Outcome, Status, normal_quantile
 
 _FORECAST = "rate .5, independent items"
@@ -257,11 +258,6 @@ def _indices(rows: Sequence[TypeCoverage], count: int) -> tuple[Coefficient, Coe
     )
 
 
-# ----------------------------------------------------------------------
-# Whether a type's own score says more about the type than the total does.
-# ----------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Subscore(Outcome):
     """One subscore against the total.
@@ -406,7 +402,7 @@ def subscore_value(
         without = left[:, i, 0] - left[:, i, 1]
         low = high = math.nan
         if np.isfinite(without).all():
-            half = z * math.sqrt((n - 1) / n * float(((without - without.mean()) ** 2).sum()))
+            half = z * jackknife_error(without)
             low, high = value - half, value + half
         gain = Coefficient(value, low, high, n, level, "jackknife over respondents")
         subscores.append(

@@ -22,7 +22,7 @@ from hqm.psychometrics.families import (
     never_narrower,
     stretched,
 )
-from hqm.psychometrics.resampling import FEWEST, labels_of, left_out_bounds
+from hqm.psychometrics.resampling import FEWEST, jackknife_error, labels_of, left_out_bounds
 from hqm.psychometrics.result import (
     Array,
     Bounds,
@@ -369,11 +369,6 @@ def labels_needed(target: float, residual: float, true: float) -> float:
     return target / (1 - target) * residual / true if true > 0 else math.inf
 
 
-# ----------------------------------------------------------------------
-# Agreement with people over single answers, or items' means, and what raters' own errors add to
-# an interval.
-# ----------------------------------------------------------------------
-
 _GROUPS = 100
 _MOST = 20_000
 _FEWEST = 4
@@ -501,8 +496,7 @@ def _with_interval(value: float, without: Array, n: int, level: float) -> Coeffi
     if groups < _FEWEST or not np.isfinite(without).all() or abs(value) >= 1:
         return Coefficient(value, level=level)
     z = np.arctanh(np.clip(without, -1 + 1e-12, 1 - 1e-12))
-    error = math.sqrt((groups - 1) / groups * float(((z - z.mean()) ** 2).sum()))
-    half = float(stdtrit(groups - 1, 0.5 + level / 2)) * error
+    half = float(stdtrit(groups - 1, 0.5 + level / 2)) * jackknife_error(z)
     centre = math.atanh(value)
     ends = Bounds(math.tanh(centre - half), math.tanh(centre + half), "pictures left out", level)
     return Coefficient(value, level=level, fixed=ends)

@@ -1,5 +1,5 @@
-"""Questions as numbers: each distinct text once, its words, and the sequences of words and letters
-in it.
+"""Questions as numbers, cross-validation that keeps clusters together, and the gain of a prediction
+over the majority.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import chain, pairwise
 import numpy as np
 
 from hqm.psychometrics.distributions import student_above, student_quantile
-from hqm.psychometrics.resampling import jackknife_interval
+from hqm.psychometrics.resampling import cluster_sums, jackknife_interval, mean_with_error
 from hqm.psychometrics.result import Array, Coefficient, Flags, Numbers
 
 _WORD = re.compile(r"[\w']+")
@@ -213,11 +213,6 @@ class Questions:
         return runs
 
 
-# ----------------------------------------------------------------------
-# Cross-validation that keeps clusters together, and the gain of a prediction over the majority.
-# ----------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Labelled:
     """Items with their labels, types and clusters as numbers, dealt into folds.
@@ -344,6 +339,13 @@ def accuracy(hits: Array, cluster: Numbers, level: float) -> Coefficient:
     )
 
 
+def clustered_gain(difference: Array, cluster: Numbers) -> tuple[float, float]:
+    """The mean of the items' differences and its standard error, clusters being the units."""
+    scored = np.ones((1, len(difference)), dtype=bool)
+    mean, error = mean_with_error(*cluster_sums(difference[None], scored, cluster))
+    return float(mean[0]), float(error[0])
+
+
 def gain_over(
     hits: Array, baseline: Array, cluster: Numbers, level: float
 ) -> tuple[Coefficient, float]:
@@ -359,12 +361,7 @@ def gain_over(
             "insufficient", f"a test needs 2 clusters, there are {clusters}", clusters
         )
         return none, math.nan
-    n = len(hits)
-    difference = np.bincount(cluster, weights=hits - baseline, minlength=clusters)
-    size = np.bincount(cluster, minlength=clusters)
-    value = float(difference.sum()) / n
-    residual = difference - value * size
-    error = math.sqrt(clusters / (clusters - 1) * float((residual**2).sum())) / n
+    value, error = clustered_gain(hits - baseline, cluster)
     least = 2.0 ** -min(clusters, 1000)
     if error == 0:
         return Coefficient(value, value, value, clusters, level, "clustered t"), (

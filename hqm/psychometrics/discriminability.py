@@ -1,4 +1,6 @@
-"""Which respondents a benchmark can tell apart, and how many more items the others need."""
+"""Which respondents a benchmark can tell apart, how many more items the others need, and how much
+room is left.
+"""
 
 from __future__ import annotations
 
@@ -343,11 +345,6 @@ def items_for_gap(
         return math.inf
     unit = minimum_detectable_difference(1.0, power=power, level=level)
     return unit**2 * (between + within[0] / runs[0] + within[1] / runs[1]) / gap**2
-
-
-# ----------------------------------------------------------------------
-# How much room a benchmark has left, and how many levels of ability it resolves.
-# ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,10 +127,6 @@ def _where_positive(df: Number, value: Any) -> Any:
     return np.where(np.asarray(df) > 0, value, np.nan)[()]
 
 
-# ----------------------------------------------------------------------
-# Wilcoxon's rank sum test for thousands of small samples at once.
-# ----------------------------------------------------------------------
-
 _EXACT = 60
 """Respondents up to which the distribution is counted out; beyond, a normal one with a correction
 of one half.

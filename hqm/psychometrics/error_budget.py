@@ -16,7 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.agreement import mean_squares
 from hqm.psychometrics.distributions import student_quantile
+from hqm.psychometrics.resampling import jackknife_error, jackknife_variance
 from hqm.psychometrics.result import Array, Bounds, Outcome, normal_quantile, shaped
 
 FEWEST_MOVES = 4
@@ -73,8 +75,8 @@ def item_band(without: npt.ArrayLike, *, level: float = 0.95) -> ErrorBand:
             np.full(len(left), np.nan), "other items need scores on two pictures or more"
         )
     factor = float(student_quantile(0.5 + level / 2, pictures - 1))
-    reach = factor * math.sqrt(2 * _jackknife(left[seen].mean(axis=0, keepdims=True))[0])
-    band = _from_variances(2 * _jackknife(left), factor)
+    reach = factor * math.sqrt(2) * jackknife_error(left[seen].mean(axis=0))
+    band = _from_variances(2 * jackknife_variance(left), factor)
     shift = Bounds(-reach, reach, "cluster jackknife", level)
     return ErrorBand(half=band.half, moves=band.moves, factor=factor, shift=shift)
 
@@ -122,9 +124,7 @@ def wording_band(
     n = min(n_effective or math.inf, respondents)
     if respondents < FEWEST_MOVES or n < 2 or wordings < 2:
         return _absent(moves, _FEW)
-    rest = x - x.mean(axis=0) - x.mean(axis=1, keepdims=True) + x.mean()
-    ms_e = float((rest**2).sum()) / ((wordings - 1) * (respondents - 1))
-    ms_w = respondents * float(x.mean(axis=1).var(ddof=1))
+    _, ms_w, ms_e = mean_squares(x.T)
     df_w, df_e = wordings - 1, (wordings - 1) * (n - 1)
     factor = float(student_quantile(0.5 + level / 2, df_e))
     a, b = 2 * ms_w / respondents, 2 * ms_e * (1 - 1 / n)
@@ -172,8 +172,8 @@ def gap_bounds(
     if len(left) < 2:
         return Bounds(math.nan, math.nan, "cluster jackknife", level)
     factor = float(student_quantile(0.5 + level / 2, len(left) - 1))
-    half = factor * math.sqrt(_jackknife(left[None])[0])
-    return Bounds(gap - half, gap + half, "cluster jackknife, paired", level)
+    half = factor * jackknife_error(left)
+    return Bounds.around(gap, half, "cluster jackknife, paired", level)
 
 
 _FEW = f"a band needs {FEWEST_MOVES} respondents"
@@ -189,10 +189,3 @@ def _from_variances(variances: Array, factor: float) -> ErrorBand:
         return _absent(np.full(len(variances), np.nan), "nobody has a variance")
     half = factor * math.sqrt(float(known.mean()))
     return ErrorBand(half=half, moves=factor * np.sqrt(variances), factor=factor)
-
-
-def _jackknife(left: Array) -> Array:
-    """(rows,): the variance of each row's statistic from its values with a cluster left out."""
-    clusters = left.shape[1]
-    apart = left - left.mean(axis=1, keepdims=True)
-    return np.asarray((clusters - 1) / clusters * (apart**2).sum(axis=1))

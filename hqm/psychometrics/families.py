@@ -1,5 +1,5 @@
-"""Respondents as a sample: relatives among them, what they say of others, and who makes a
-coefficient.
+"""Respondents as a sample: relatives among them, the least that a coefficient is among others, and
+who makes a coefficient.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.distributions import f_quantile, student_quantile
+from hqm.psychometrics.resampling import jackknife_variance
 from hqm.psychometrics.result import (
     Array,
     Coefficient,
@@ -181,18 +182,6 @@ def _squares(x: Array, member: npt.NDArray[np.intp], size: Array) -> tuple[Array
     return between, np.maximum((x**2).sum(axis=1) - between, 0.0)
 
 
-# ----------------------------------------------------------------------
-# At least how reliable scores are among other respondents: a lower end, and no upper one.
-#
-# No two-sided interval over other respondents holds what it promises where abilities are skewed,
-# heavy-tailed or in clusters (docs/psychometrics_coverage.md): the sample then seldom holds the few
-# who make the spread. What is missed lies above the upper end, so only the lower one is given. In
-# its formula J and J_s are the variances of y and of the logarithm of the variance between
-# respondents by leaving out each of the U respondents, or families, and B is `log_variance_error`:
-# few respondents hide the tail of their scores from the jackknife, and the kurtosis about a trimmed
-# mean shows it.
-# ----------------------------------------------------------------------
-
 Rows = npt.NDArray[np.intp]
 MOST_IN_PAIRS = 50
 """Among more respondents no two make a correlation, and they are many pairs."""
@@ -266,17 +255,6 @@ def left_out(
     )
 
 
-def jackknife_variance(without: npt.ArrayLike) -> float:
-    """The variance of a statistic from its values without each of the units that are drawn.
-
-    >>> jackknife_variance([1.0, 2.0, 3.0])
-    1.3333333333333333
-    """
-    values = np.asarray(without, dtype=np.float64)
-    count = len(values)
-    return (count - 1) / count * float(((values - values.mean()) ** 2).sum())
-
-
 def log_variance_error(scores: npt.ArrayLike, independent: float | None = None) -> float:
     """The sampling variance of the logarithm of a variance, from the kurtosis of the scores.
 
@@ -299,6 +277,13 @@ def log_variance_error(scores: npt.ArrayLike, independent: float | None = None) 
     return size / (size - 1.96) * (kurtosis - (size - 3) / size) / (size - 1)
 
 
+# No two-sided interval over other respondents holds what it promises where abilities are skewed,
+# heavy-tailed or in clusters (docs/psychometrics_coverage.md): the sample then seldom holds the few
+# who make the spread. What is missed lies above the upper end, so only the lower one is given. In its
+# formula J and J_s are the variances of y and of the logarithm of the variance between respondents
+# by leaving out each of the U respondents, or families, and B is `log_variance_error`: few
+# respondents hide the tail of their scores from the jackknife, and the kurtosis about a trimmed mean
+# shows it.
 def at_least(
     coefficient: Coefficient,
     statistic: Callable[[Rows], float | tuple[float, float]],
@@ -345,7 +330,7 @@ def at_least_without(
         return none
     if coefficient.value >= 1 or not (np.isfinite(without).all() and (without < 1).all()):
         return none
-    square = jackknife_variance(np.log1p(-without))
+    square = float(jackknife_variance(np.log1p(-without)))
     if not relatives.families and size < count:
         # relatives without their labels are left out one by one, and count as the fewer they are
         square *= count / size
@@ -355,7 +340,7 @@ def at_least_without(
         and size > 2
         and not is_constant(np.asarray(scores, dtype=np.float64))
     ):
-        own = jackknife_variance(np.log(spreads))
+        own = float(jackknife_variance(np.log(spreads)))
         square = max(square, square - own + log_variance_error(scores, size))
     df = (len(without) if relatives.families else min(size, len(without))) - 1
     reach = float(student_quantile(coefficient.level, df)) * math.sqrt(square)
@@ -397,11 +382,6 @@ def never_narrower(value: Coefficient) -> Coefficient:
     if fixed is None or not (math.isfinite(value.low) and math.isfinite(fixed.low)):
         return value
     return replace(value, low=min(value.low, fixed.low), high=max(value.high, fixed.high))
-
-
-# ----------------------------------------------------------------------
-# Whether a few respondents, or the weak ones, make a coefficient.
-# ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,13 @@ from hqm.psychometrics.agreement import icc
 from hqm.psychometrics.correlation import paired, pearson
 from hqm.psychometrics.distributions import student_quantile
 from hqm.psychometrics.families import Relatives, stretched
-from hqm.psychometrics.resampling import FEWEST, cluster_sums, labels_of, mean_with_error
+from hqm.psychometrics.resampling import (
+    FEWEST,
+    cluster_sums,
+    jackknife_variance,
+    labels_of,
+    mean_with_error,
+)
 from hqm.psychometrics.result import (
     Array,
     Bounds,
@@ -24,7 +30,6 @@ from hqm.psychometrics.result import (
     Outcome,
     Status,
     is_constant,
-    normal_quantile,
     shaped_alike,
     size_of,
 )
@@ -34,35 +39,27 @@ from hqm.psychometrics.variance_components import (
     mean_variance,
 )
 
-NAME = "equal form shift (Q)"
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShiftHeterogeneity:
     """How much the shift between two forms differs between respondents.
 
     - `test`: Cochran's Q of equal shifts; its `status` speaks for the whole.
-    - `shift`: The mean shift (first - second), weighted by precision, with a normal interval over
-      items (`fixed`).
     - `i2`: Share of the shifts' variance that is not sampling error, 0 to 1.
     - `deviation`: sd_form: standard deviation of the true shifts, in score units.
-    - `shifts, errors`: (respondents,): each respondent's shift and its standard error.
+    - `shifts`: (respondents,): each respondent's shift.
     """
 
     test: SignificanceTest
-    shift: Coefficient
-    i2: float
-    deviation: float
     shifts: Array
-    errors: Array
+    i2: float = math.nan
+    deviation: float = math.nan
 
 
 def shift_heterogeneity(
     first: npt.ArrayLike,
     second: npt.ArrayLike,
     clusters: npt.ArrayLike | None = None,
-    *,
-    level: float = 0.95,
 ) -> ShiftHeterogeneity:
     """Whether a change of form shifts all respondents alike: the form by respondent interaction
     (Cochran's Q).
@@ -84,14 +81,15 @@ def shift_heterogeneity(
     labels = labels_of(clusters, a.shape[1])
     scored = np.isfinite(a) & np.isfinite(b)
     if not scored.any():
-        return _no_heterogeneity("insufficient", "no item is scored on both forms", len(a))
+        test = SignificanceTest.absent("insufficient", "no item is scored on both forms", n=len(a))
+        return ShiftHeterogeneity(test, np.full(len(a), np.nan))
     sums, sizes = cluster_sums(np.where(scored, a - b, 0.0), scored, labels)
     mean, error = mean_with_error(sums, sizes)
-    return shift_heterogeneity_of_scores(mean, error**2, level=level)
+    return shift_heterogeneity_of_scores(mean, error**2)
 
 
 def shift_heterogeneity_of_scores(
-    shifts: npt.ArrayLike, variances: npt.ArrayLike, *, level: float = 0.95
+    shifts: npt.ArrayLike, variances: npt.ArrayLike
 ) -> ShiftHeterogeneity:
     """The same from each respondent's shift and its sampling variance, for metrics that are no
     means of items.
@@ -108,62 +106,31 @@ def shift_heterogeneity_of_scores(
     d, s2 = shaped_alike(shifts, variances, "respondents")
     there = np.isfinite(d) & np.isfinite(s2)
     if there.sum() < 3:
-        return _no_heterogeneity(
-            "insufficient",
+        reason = (
             "heterogeneity needs 3 respondents with 2 clusters of items, there are"
-            f" {int(there.sum())}",
-            len(d),
-            d,
-            s2,
+            f" {int(there.sum())}"
         )
+        return ShiftHeterogeneity(SignificanceTest.absent("insufficient", reason, n=len(d)), d)
     if not s2[there].any() and is_constant(d[there]):
-        return _no_heterogeneity(
-            "not_informative", "the forms differ by the same amount on every item", len(d), d, s2
-        )
+        reason = "the forms differ by the same amount on every item"
+        return ShiftHeterogeneity(SignificanceTest.absent("not_informative", reason, n=len(d)), d)
     used = there & (s2 > 0)
     m = int(used.sum())
     if m < 3:
-        return _no_heterogeneity(
-            "insufficient",
-            f"heterogeneity needs 3 respondents whose differences vary over items, there are {m}",
-            len(d),
-            d,
-            s2,
+        reason = (
+            f"heterogeneity needs 3 respondents whose differences vary over items, there are {m}"
         )
+        return ShiftHeterogeneity(SignificanceTest.absent("insufficient", reason, n=len(d)), d)
 
     weight = 1 / s2[used]
     centre = float(np.dot(weight, d[used]) / weight.sum())
     q = float(np.dot(weight, (d[used] - centre) ** 2))
-    se = math.sqrt(1 / float(weight.sum()))
-    half = normal_quantile(level) * se
     spread = float(d[there].var(ddof=1)) - float(s2[there].mean())
     return ShiftHeterogeneity(
-        chi_square_test(q, m - 1, NAME, m),
-        Coefficient(
-            centre,
-            n=m,
-            level=level,
-            fixed=Bounds(centre - half, centre + half, "inverse variance", level),
-            se=se,
-        ),
+        chi_square_test(q, m - 1, m),
+        d,
         max(0.0, 1 - (m - 1) / q) if q > 0 else 0.0,
         math.sqrt(max(0.0, spread)),
-        d,
-        np.sqrt(np.where(s2 >= 0, s2, np.nan)),
-    )
-
-
-def _no_heterogeneity(
-    status: Status, reason: str, n: int, shifts: Array | None = None, variances: Array | None = None
-) -> ShiftHeterogeneity:
-    none = np.full(n, np.nan)
-    return ShiftHeterogeneity(
-        SignificanceTest.absent(status, reason, n, NAME),
-        Coefficient.absent(status, reason, n),
-        math.nan,
-        math.nan,
-        none if shifts is None else shifts,
-        none if variances is None else np.sqrt(np.where(variances >= 0, variances, np.nan)),
     )
 
 
@@ -278,11 +245,6 @@ def _disattenuated(
     return value, (reliability[0], reliability[1])
 
 
-# ----------------------------------------------------------------------
-# The systematic difference between two administrations.
-# ----------------------------------------------------------------------
-
-
 def mean_shift(
     x: npt.ArrayLike,
     y: npt.ArrayLike,
@@ -377,9 +339,7 @@ def own_shifts(
                 Coefficient.absent("insufficient", "it has no score in both administrations", count)
             )
             continue
-        square = (
-            (count - 1) / count * float(((left - left.mean()) ** 2).sum()) if count > 1 else 0.0
-        )
+        square = float(jackknife_variance(left)) if count > 1 else 0.0
         half = (
             float(student_quantile(0.5 + level / 2, count - 1)) * math.sqrt(square)
             if square > 0
@@ -409,28 +369,25 @@ def bias_test(scores: npt.ArrayLike, *, n_effective: float | None = None) -> Sig
     ...     [6, 2, 4, 7]]).statistic, 3)
     31.866
     """
-    correlations, name = icc(scores), "equal means (F)"
-    if correlations.c1.status != "ok":
-        return SignificanceTest.absent(
-            correlations.c1.status, correlations.c1.reason, correlations.n, name
-        )
-    size = size_of(correlations.n, n_effective)
+    study = icc(scores)
+    if study.c1.status != "ok":
+        return SignificanceTest.absent(study.c1.status, study.c1.reason, n=study.n)
+    size = size_of(study.n, n_effective)
     if size < 2:
         return SignificanceTest.absent(
             "not_applicable",
             "the respondents are of one family: nothing is known of other families",
-            correlations.n,
-            name,
+            n=study.n,
         )
-    df, df2 = correlations.k - 1, (size - 1) * (correlations.k - 1)
-    if correlations.ms_error == 0.0:
-        if correlations.ms_columns == 0.0:
-            return SignificanceTest.absent(
-                "not_informative", "the administrations are identical", correlations.n, name
-            )
-        return SignificanceTest(math.inf, df, 0.0, name, correlations.n, df2)
-    ratio = correlations.ms_columns / correlations.ms_error * size / correlations.n
-    return SignificanceTest(ratio, df, float(fdtrc(df, df2, ratio)), name, correlations.n, df2)
+    df, df2 = study.k - 1, (size - 1) * (study.k - 1)
+    if study.ms_error == 0.0 and study.ms_columns == 0.0:
+        return SignificanceTest.absent(
+            "not_informative", "the administrations are identical", n=study.n
+        )
+    if study.ms_error == 0.0:
+        return SignificanceTest(math.inf, df, 0.0, study.n)
+    ratio = study.ms_columns / study.ms_error * size / study.n
+    return SignificanceTest(ratio, df, float(fdtrc(df, df2, ratio)), study.n)
 
 
 @dataclass(frozen=True, slots=True)

@@ -310,12 +310,6 @@ def difference_bounds(
     return max(0.0, low), max(0.0, high)
 
 
-# ----------------------------------------------------------------------
-# The decision study: how reliable a design would be, and the cheapest design that is reliable
-# enough.
-# ----------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class DStudy(Outcome):
     """Reliability of the mean score over a design.
@@ -325,14 +319,12 @@ class DStudy(Outcome):
     the error variances; their roots are standard errors in score units.
     """
 
-    g: float
-    phi: float
-    universe: float
-    relative: float
-    absolute: float
     sizes: tuple[tuple[str, float], ...]
-    fixed: tuple[str, ...] = ()
-    flags: tuple[str, ...] = ()
+    g: float = math.nan
+    phi: float = math.nan
+    universe: float = math.nan
+    relative: float = math.nan
+    absolute: float = math.nan
 
 
 def d_study(
@@ -385,10 +377,7 @@ def d_study(
     n = {name: (sizes or {}).get(name, had[name]) for name in others}
     shape = tuple(n.items())
     if study.status != "ok":
-        nan = math.nan
-        return DStudy(
-            nan, nan, nan, nan, nan, shape, tuple(fixed), status=study.status, reason=study.reason
-        )
+        return DStudy.absent(study.status, study.reason, sizes=shape)
     counts: dict[str, float] = {name: float(size) for name, size in n.items()}
     counts |= {g: float((sizes or {}).get(g, n[facet] / per)) for g, (facet, per) in groups.items()}
     held = {*fixed, *(g for g, (facet, _) in groups.items() if facet in fixed)}
@@ -403,28 +392,21 @@ def d_study(
             relative += part if chance else 0.0
         absolute += part if chance else 0.0
     if universe + absolute <= 0 or universe + relative <= 0:
-        reason = "neither the respondents nor the errors vary"
-        nan = math.nan
-        return DStudy(
-            nan,
-            nan,
-            universe,
-            relative,
-            absolute,
-            shape,
-            tuple(fixed),
-            status="degenerate",
-            reason=reason,
+        return DStudy.absent(
+            "degenerate",
+            "neither the respondents nor the errors vary",
+            sizes=shape,
+            universe=universe,
+            relative=relative,
+            absolute=absolute,
         )
     return DStudy(
+        shape,
         universe / (universe + relative),
         universe / (universe + absolute),
         universe,
         relative,
         absolute,
-        shape,
-        tuple(fixed),
-        study.flags,
     )
 
 

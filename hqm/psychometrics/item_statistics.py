@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from hqm.psychometrics.distributions import rank_sum_p, student_above
-from hqm.psychometrics.result import Array, Numbers, Outcome, Status, normal_quantile, shaped
+from hqm.psychometrics.result import Array, Numbers, Outcome, Status, shaped
 from hqm.psychometrics.significance import benjamini_hochberg
 
 Band = Literal[
@@ -25,9 +25,8 @@ class ItemStatistics(Outcome):
     """One item over all respondents.
 
     - `difficulty`: Mean score (the classical p value; a high one is an easy item).
-    - `variance`: Sample variance of the scores.
-    - `item_rest, low, high, p, q`: Correlation with the mean of the other items, Fisher's interval,
-      two-sided p-value, and the same after Benjamini and Hochberg over all items of the call.
+    - `item_rest, q`: Correlation with the mean of the other items, and its two-sided p-value after
+      Benjamini and Hochberg over all items of the call.
     - `n`: Respondents with a score.
     - `band`: `very good` (.40 and above), `good` (.30), `marginal` (.20), `poor` (below .20),
       `reversed` (below 0): only when q is below alpha, and for `reversed` the exact test of ranks
@@ -36,11 +35,7 @@ class ItemStatistics(Outcome):
     """
 
     difficulty: float
-    variance: float
     item_rest: float
-    low: float
-    high: float
-    p: float
     q: float
     n: int
     band: Band
@@ -48,16 +43,9 @@ class ItemStatistics(Outcome):
 
 @dataclass(frozen=True, slots=True)
 class ItemAnalysis(Outcome):
-    """All items of one administration, in order.
+    """All items of one administration, in order."""
 
-    `n_eff` is the number of independent respondents that the tests assume.
-    """
-
-    items: tuple[ItemStatistics, ...]
-    n: int
-    n_eff: float
-    alpha: float
-    level: float
+    items: tuple[ItemStatistics, ...] = ()
 
     def of(self, band: Band) -> tuple[int, ...]:
         """Numbers of the items in a band."""
@@ -127,41 +115,37 @@ def reversed_items(
     x = shaped(scores, "respondents, items")
     if x.shape[0] < 3 or x.shape[1] < 2:
         return ()
-    r, _, _, q, proved = _evidence(x, alpha, n_eff)
+    r, q, proved = _evidence(x, alpha, n_eff)
     # an item without variance has no correlation
     return tuple(np.flatnonzero((q < alpha) & (r < 0) & proved).tolist())
 
 
 def _evidence(
     x: Array, alpha: float, n_eff: float | None
-) -> tuple[Array, Array, Array, Array, npt.NDArray[np.bool_]]:
-    """(items,) each: correlation with the rest, independent respondents, p, q, and whether the rank
-    sums show a reversal.
-    """
+) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
+    """(items,) each: correlation with the rest, q, and whether the rank sums show a reversal."""
     respondents = x.shape[0]
     size = float(respondents) if n_eff is None else min(float(respondents), n_eff)
     rest = _rest(x)
     r, n = _correlations(x, rest)
-    shrunk = n * size / respondents
-    p = _two_sided(r, shrunk)
-    return r, shrunk, p, benjamini_hochberg(p), _reversed_q(x, rest, r, n_eff) < alpha
+    q = benjamini_hochberg(_two_sided(r, n * size / respondents))
+    return r, q, _reversed_q(x, rest, r, n_eff) < alpha
 
 
 def item_analysis(
-    scores: npt.ArrayLike, *, alpha: float = 0.05, level: float = 0.95, n_eff: float | None = None
+    scores: npt.ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None
 ) -> ItemAnalysis:
     """Classical item analysis, with a verdict only where there is evidence for it.
 
     The item-rest correlation asks whether the respondents that do well elsewhere do well here. With
     few respondents it is mostly noise: with 20, a few in a hundred perfectly good items come out
-    negative. So every interval is given, and a band is named only when the correlation differs from
-    0 after correction for the number of items.
+    negative. So a band is named only when the correlation differs from 0 after correction for the
+    number of items.
 
         p_i = mean_m x_mi        r_i = cor(x_.i, mean of the other items)
-        tanh(atanh r_i +- z / sqrt(n - 3))
 
     Ebel, R. L. and Frisbie, D. A. (1991). Essentials of educational measurement, 5th ed., for the
-    bands. The interval generalises over respondents. Student's test of r is fooled by a few
+    bands. Student's test of r is fooled by a few
     outlying respondents, so `reversed` needs the rank sum test of `label_error_candidates` too.
 
     - `scores`: (respondents, items); NaN where an answer was not scored. Binary or graded.
@@ -179,80 +163,42 @@ def item_analysis(
     """
     x = shaped(scores, "respondents, items")
     respondents, count = x.shape
-    size = float(respondents) if n_eff is None else min(float(respondents), n_eff)
     if respondents < 3 or count < 2:
-        return ItemAnalysis(
-            (),
-            respondents,
-            size,
-            alpha,
-            level,
-            status="insufficient",
-            reason=f"an item analysis needs 3 respondents and 2 items, there are {respondents}"
+        return ItemAnalysis.absent(
+            "insufficient",
+            f"an item analysis needs 3 respondents and 2 items, there are {respondents}"
             f" and {count}",
         )
-
-    r, shrunk, p, q, proved = _evidence(x, alpha, n_eff)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        half = np.where(
-            shrunk > 3, normal_quantile(level) / np.sqrt(np.maximum(shrunk - 3, 1e-12)), np.nan
-        )
-        low, high = np.tanh(np.arctanh(r) - half), np.tanh(np.arctanh(r) + half)
+    r, q, proved = _evidence(x, alpha, n_eff)
     # a row for each item, side by side in memory: the same sums as item by item, in one call
     columns, known = np.ascontiguousarray(x.T), np.isfinite(x).sum(axis=0)
     with np.errstate(invalid="ignore"):
-        means, variances, spread = (
-            columns.mean(axis=1),
-            columns.var(axis=1, ddof=1),
-            np.ptp(columns, axis=1),
-        )
-    numbers = zip(
-        *(v.tolist() for v in (means, variances, r, low, high, p, q, known, spread, proved)),
-        strict=True,
-    )
+        means, spread = columns.mean(axis=1), np.ptp(columns, axis=1)
+    rows = zip(*(v.tolist() for v in (means, r, q, known, spread, proved)), strict=True)
     items = []
-    for i, (mean, variance, of_r, at_least, at_most, of_p, of_q, seen, width, shown) in enumerate(
-        numbers
-    ):
+    for i, (mean, of_r, of_q, seen, width, shown) in enumerate(rows):
         if seen == 0:
-            none = (math.nan, math.nan, math.nan, math.nan, math.nan, math.nan, math.nan)
             items.append(
-                ItemStatistics(
-                    *none,
-                    0,
-                    "undetermined",
-                    status="insufficient",
-                    reason="no respondent has a score",
+                ItemStatistics.absent(
+                    "insufficient",
+                    "no respondent has a score",
+                    difficulty=math.nan,
+                    item_rest=math.nan,
+                    q=math.nan,
+                    n=0,
+                    band="undetermined",
                 )
             )
             continue
         first = columns[i, 0]
         if seen < respondents:
             column = columns[i, np.isfinite(columns[i])]
-            mean, variance = (
-                float(column.mean()),
-                float(column.var(ddof=1)) if seen > 1 else math.nan,
-            )
-            width, first = float(np.ptp(column)), column[0]
+            mean, width, first = float(column.mean()), float(np.ptp(column)), column[0]
         band, status, reason = _verdict(
             seen, first if width <= _NO_SPREAD else None, of_r, of_q, alpha, shown
         )
-        items.append(
-            ItemStatistics(
-                mean,
-                variance,
-                of_r,
-                at_least,
-                at_most,
-                of_p,
-                of_q,
-                seen,
-                band,
-                status=status,
-                reason=reason,
-            )
-        )
-    return ItemAnalysis(tuple(items), respondents, size, alpha, level)
+        items.append(ItemStatistics(mean, of_r, of_q, seen, band, status=status, reason=reason))
+    return ItemAnalysis(tuple(items))
 
 
 def _verdict(
@@ -300,9 +246,7 @@ _GROUP = 20
 class LabelErrors(Outcome):
     """Candidates for a wrong key, worst first; an empty tuple means that none stands out."""
 
-    candidates: tuple[LabelError, ...]
-    alpha: float
-    permutations: int
+    candidates: tuple[LabelError, ...] = ()
 
 
 def label_error_candidates(
@@ -345,13 +289,9 @@ def label_error_candidates(
     x = shaped(scores, "respondents, items")
     respondents, count = x.shape
     if respondents < 5 or count < 3:
-        return LabelErrors(
-            (),
-            alpha,
-            permutations,
-            status="insufficient",
-            reason=f"wrong keys need 5 respondents and 3 items, there are {respondents} and"
-            f" {count}",
+        return LabelErrors.absent(
+            "insufficient",
+            f"wrong keys need 5 respondents and 3 items, there are {respondents} and {count}",
         )
     rest, names = _rest(x), np.array([hash(group) for group in groups or ()])
     for name, size in zip(*np.unique(names, return_counts=True), strict=True):
@@ -367,7 +307,7 @@ def label_error_candidates(
         if binary or _permuted(own, others, permutations, rng) < alpha:
             candidates.append(LabelError(int(i), float(r[i]), _reversals(own, others), float(q[i])))
     candidates.sort(key=lambda error: error.item_rest)
-    return LabelErrors(tuple(candidates), alpha, permutations)
+    return LabelErrors(tuple(candidates))
 
 
 def _binary(x: Array) -> bool:
@@ -396,11 +336,6 @@ def _reversals(own: Array, others: Array) -> float:
     higher = own[:, None] > own[None, :]
     weaker = (others[:, None] < others[None, :]) + 0.5 * (others[:, None] == others[None, :])
     return float(weaker[higher].mean())
-
-
-# ----------------------------------------------------------------------
-# Items that appear twice.
-# ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
-"""Where an automatic judge and people disagree, item by item, and whether it errs alike for all
-respondents.
+"""Where an automatic judge and people disagree, whether it errs alike for all respondents, and how
+much noise it adds.
 """
 
 from __future__ import annotations
@@ -13,8 +13,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, stdtrit, xlogy
 
+from hqm.psychometrics.agreement import agreement_of_counts, kappa_of_counts
 from hqm.psychometrics.distributions import chi2_above
-from hqm.psychometrics.resampling import cluster_sums, jackknife_interval, labels_of
+from hqm.psychometrics.resampling import (
+    cluster_sums,
+    jackknife_error,
+    jackknife_interval,
+    labels_of,
+)
 from hqm.psychometrics.result import (
     Array,
     Bounds,
@@ -89,11 +95,10 @@ def table_agreement(
         return JudgeAgreement(0, 0, 0, 0, status="insufficient", reason="no item has both labels")
     po = (a + d) / n
     p, q = (a + b) / n, (a + c) / n
-    pe = p * q + (1 - p) * (1 - q)
     mean = (p + q) / 2
     e = 2 * mean * (1 - mean)
     shares = {
-        "kappa": _ratio(po - pe, 1 - pe),
+        "kappa": float(kappa_of_counts(a, b, c, d)),
         "positive agreement": _ratio(2 * a, 2 * a + b + c),
         "negative agreement": _ratio(2 * d, 2 * d + b + c),
         "sensitivity": _ratio(a, a + c),
@@ -333,22 +338,9 @@ def weighted_agreement(
     whole, without = table.sum(axis=1), table.sum(axis=1, keepdims=True) - table
     return WeightedAgreement(
         *(
-            _left_out(each(whole[:, None]), each(without), n, level)
-            for each in (_agreement_of, _kappa_of)
+            _left_out(each(*whole[:, None]), each(*without), n, level)
+            for each in (agreement_of_counts, kappa_of_counts)
         )
-    )
-
-
-def _agreement_of(table: Array) -> Array:
-    return np.asarray((table[0] + table[3]) / np.maximum(table.sum(axis=0), 1e-300))
-
-
-def _kappa_of(table: Array) -> Array:
-    total = np.maximum(table.sum(axis=0), 1e-300)
-    p, q = (table[0] + table[1]) / total, (table[0] + table[2]) / total
-    chance = p * q + (1 - p) * (1 - q)
-    return np.where(
-        chance < 1 - 1e-12, (_agreement_of(table) - chance) / np.maximum(1 - chance, 1e-12), np.nan
     )
 
 
@@ -358,17 +350,12 @@ def _left_out(value: Array, without: Array, n: int, level: float) -> Coefficient
         return Coefficient.absent("degenerate", "one category stands alone", n)
     if count < 3 or not np.isfinite(without).all():
         return Coefficient(number, n=0, level=level)
-    error = math.sqrt((count - 1) / count * float(((without - without.mean()) ** 2).sum()))
+    error = jackknife_error(without)
     if not error > 0:
         return Coefficient(number, level=level)
     half = normal_quantile(level) * error
-    ends = Bounds(max(-1.0, number - half), min(1.0, number + half), "pictures left out", level)
+    ends = Bounds.around(number, half, "pictures left out", level, least=-1.0, most=1.0)
     return Coefficient(number, level=level, fixed=ends, se=error)
-
-
-# ----------------------------------------------------------------------
-# How much of the noise between runs comes from the judge.
-# ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -480,9 +467,7 @@ def _jackknife(
     if not ((judge > 0).all() and (total > 0).all()):
         return None
     log = np.log(judge / total)
-    c = len(log)
-    error = math.sqrt((c - 1) / c * float(((log - log.mean()) ** 2).sum()))
-    half = normal_quantile(level) * error
+    half = normal_quantile(level) * jackknife_error(log)
     return Bounds(
         value * math.exp(-half),
         value * math.exp(half),
@@ -497,11 +482,6 @@ def _absent(status: Status, reason: str, count: Numbers) -> JudgeNoise:
         Coefficient.absent(status, reason, len(count)), none, none, none, tuple(count.tolist())
     )
 
-
-# ----------------------------------------------------------------------
-# What one stage of a judge decides, yes or no, against people's decisions on the same units:
-# agreement, precision, recall, F1.
-# ----------------------------------------------------------------------
 
 _Sums = Mapping[str, Any]
 

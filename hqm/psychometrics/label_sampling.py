@@ -155,11 +155,6 @@ def errors_from_disagreement(differing: npt.ArrayLike, others: npt.ArrayLike) ->
     return np.where(judged, q, np.nan)
 
 
-# ----------------------------------------------------------------------
-# Whether labels that came without probabilities can be a random sample of the answers.
-# ----------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelRandomness(Outcome):
     """Whether the labelled answers have other scores than those nobody labelled.

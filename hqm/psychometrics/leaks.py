@@ -1,5 +1,5 @@
-"""Where a prediction made without the pictures beats the commonest label: type by type and part by
-part.
+"""Surface features of a benchmark that give its labels away: predictions made without the pictures
+that beat the commonest label.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from scipy.special import stdtr, stdtrit
 from hqm.psychometrics.cross_validation import (
     Labelled,
     Questions,
+    clustered_gain,
     counted,
     deal,
     learnt_forward,
@@ -243,13 +244,8 @@ def _judged(
 
 def _gain(chosen: Flags, cluster: Numbers, hits: Array, base: Array) -> tuple[float, ...]:
     """Accuracy, baseline, gain, its standard error, t, and the mean squared gain of an item."""
-    n = int(chosen.sum())
     difference = hits[chosen] - base[chosen]
-    sums, size = np.bincount(cluster[chosen], weights=difference), np.bincount(cluster[chosen])
-    sums, size = sums[size > 0], size[size > 0]
-    value, clusters = float(difference.sum()) / n, len(size)
-    residual = sums - value * size
-    error = math.sqrt(clusters / max(clusters - 1, 1) * float((residual**2).sum())) / n
+    value, error = clustered_gain(difference, cluster[chosen])
     ratio = value / error if error > 0 else math.copysign(1e6, value) if value else 0.0
     return (
         float(hits[chosen].mean()),
@@ -291,11 +287,6 @@ def tests_in(all_views: Sequence[View]) -> int:
     return sum(
         not untested(view.items, member) for view in all_views for _, _, member in view.strata
     )
-
-
-# ----------------------------------------------------------------------
-# Surface features of a benchmark that give its labels away.
-# ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

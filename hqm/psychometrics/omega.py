@@ -18,13 +18,12 @@ from hqm.psychometrics.consistency import (
     varies_of,
 )
 from hqm.psychometrics.families import Relatives, Rows, at_least
-from hqm.psychometrics.resampling import labels_of
+from hqm.psychometrics.resampling import jackknife_variance, labels_of
 from hqm.psychometrics.result import Array, Bounds, Coefficient, is_constant, shaped
 from hqm.psychometrics.variance_components import (
     FEWEST_CLUSTERS,
     LARGEST,
     half_width_without,
-    spread_left_out,
 )
 
 _HEYWOOD = "a loading exceeds 1 (a Heywood case): one factor does not hold"
@@ -244,7 +243,7 @@ def _bounds(
     # a product of two noises has half of the variance that leaving out finds
     own = (scaled**2).sum(axis=2)
     products = (1 + np.eye(len(parts))) * (own @ own.T) / (m - 1) ** 2
-    jackknifed = spread_left_out(logs) ** 2
+    jackknifed = float(jackknife_variance(logs))
     half = half_width_without(jackknifed, float((by_score**2 * products).sum()), clusters, level)
     if half > LARGEST:
         return None

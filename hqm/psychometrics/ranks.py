@@ -1,4 +1,6 @@
-"""How far the order of a leaderboard survives a rerun: winner, top k, flips of pairs."""
+"""How far the order of a leaderboard survives a rerun, and how far two benchmarks give the same
+order.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,6 @@ from hqm.psychometrics.distributions import average_ranks, kendall_tau
 from hqm.psychometrics.result import (
     Array,
     Coefficient,
-    Flags,
     Outcome,
     Status,
     is_constant,
@@ -44,26 +45,21 @@ class RankStability(Outcome):
 
     - `same_winner`: Probability that two runs have the same winner.
     - `top`: One entry for every k below the number of respondents.
-    - `flip`: (respondents, respondents): probability that two runs order the pair in opposite ways;
-      NaN on the diagonal.
-    - `mean_flip, adjacent_flip, top5_flip`: Its mean over all pairs, over neighbours, over the
+    - `mean_flip, adjacent_flip, top5_flip`: Probability that two runs order a pair in opposite
+      ways, mean over all pairs, over neighbours, over the
       pairs among the five best.
     - `expected_tau, tau_to_truth`: Expected Kendall correlation of two runs, and of a run with the
       order without noise.
-    - `n, draws`: Respondents that went in, and how many pairs of runs were drawn.
     - `status, reason`: `ok`, or why there are no numbers (all NaN then), in a sentence.
     """
 
-    same_winner: float
-    top: tuple[TopK, ...]
-    flip: Array
-    mean_flip: float
-    adjacent_flip: float
-    top5_flip: float
-    expected_tau: float
-    tau_to_truth: float
-    n: int = 0
-    draws: int = 0
+    same_winner: float = math.nan
+    top: tuple[TopK, ...] = ()
+    mean_flip: float = math.nan
+    adjacent_flip: float = math.nan
+    top5_flip: float = math.nan
+    expected_tau: float = math.nan
+    tau_to_truth: float = math.nan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,13 +160,13 @@ def rank_stability(
     s, v = paired(scores, noise)
     n = len(s)
     if n < 3:
-        return _absent(
-            "insufficient", f"rank stability needs 3 respondents with noise, there are {n}", n
+        return RankStability.absent(
+            "insufficient", f"rank stability needs 3 respondents with noise, there are {n}"
         )
-    if float(np.ptp(s)) <= 1e-12 * max(1.0, float(np.abs(s).max())):
-        return _absent("degenerate", "all respondents have the same score", n)
+    if is_constant(s):
+        return RankStability.absent("degenerate", "all respondents have the same score")
     if (v < 0).any():
-        return _absent("not_applicable", "a noise variance is negative", n)
+        return RankStability.absent("not_applicable", "a noise variance is negative")
     if reliability is not None:
         s = s.mean() + reliability * (s - s.mean())
     best = np.argsort(-s if higher_is_better else s, kind="stable")
@@ -187,25 +183,16 @@ def rank_stability(
             continue
         shared = ((rank[0] < size) & (rank[1] < size)).sum(axis=1) / size
         top.append(TopK(size, float((shared == 1).mean()), float(shared.mean()), size / n))
-    flip = np.empty_like(pairs.flip)
-    flip[np.ix_(best, best)] = pairs.flip
     status: Status = "ok" if v.any() else "not_informative"
-    whole = _back(
-        flip,
-        np.isfinite(np.asarray(scores, dtype=np.float64) + np.asarray(noise, dtype=np.float64)),
-    )
     five = pairs.flip[:5, :5]
     return RankStability(
         float((order[0, :, 0] == order[1, :, 0]).mean()),
         tuple(top),
-        whole,
         pairs.mean_flip,
         mean_of_known(np.diag(pairs.flip, 1)),
         mean_of_known(five[np.triu_indices(len(five), 1)]),
         pairs.expected_tau,
         pairs.tau_to_truth,
-        n,
-        draws,
         status=status,
         reason="" if v.any() else "the scores have no noise, so the order repeats by construction",
     )
@@ -248,36 +235,6 @@ def among_best(x: Array, k: int) -> Array:
     return np.asarray(above + tied * (k - above.sum()) / tied.sum())
 
 
-def _back(flip: Array, kept: Flags) -> Array:
-    whole = np.full((len(kept), len(kept)), np.nan)
-    whole[np.ix_(kept, kept)] = flip
-    return whole
-
-
-def _absent(status: Status, reason: str, n: int) -> RankStability:
-    nan = math.nan
-    return RankStability(
-        nan,
-        (),
-        np.full((n, n), np.nan),
-        nan,
-        nan,
-        nan,
-        nan,
-        nan,
-        n,
-        0,
-        status=status,
-        reason=reason,
-    )
-
-
-# ----------------------------------------------------------------------
-# Do two benchmarks rank the same respondents alike, and does that depend on which respondents one
-# takes?
-# ----------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class SubsetAgreement:
     """Pearson, Kendall's tau-b and the overlap of the best k on one choice of respondents."""
@@ -295,17 +252,13 @@ class BenchmarkAgreement(Outcome):
     """Agreement of two benchmarks on all respondents, on the best half, and over random halves.
 
     `top_k` is the expected number of respondents in both lists of the best k, ties at the edge
-    counted by their chance; `chance` is k^2 / n. The intervals hold 95% of the random halves and
-    say how much the choice of respondents matters; they are no confidence intervals.
+    counted by their chance; `chance` is k^2 / n. `tau_range` holds 95% of the random halves and says
+    how much the choice of respondents matters; it is no confidence interval.
     """
 
-    all: SubsetAgreement | None
-    top_half: SubsetAgreement | None
-    pearson_range: tuple[float, float]
-    tau_range: tuple[float, float]
-    top_k_range: tuple[float, float]
-    halves: int
-    undefined: int
+    all: SubsetAgreement | None = None
+    top_half: SubsetAgreement | None = None
+    tau_range: tuple[float, float] = (math.nan, math.nan)
 
 
 def expected_overlap(x: npt.ArrayLike, y: npt.ArrayLike, k: int) -> float:
@@ -353,60 +306,23 @@ def benchmark_agreement(
     """
     x, y = paired(first, other)
     n = len(x)
-    nan = (math.nan, math.nan)
     if n < 3 or not 1 <= k <= n:
-        return BenchmarkAgreement(
-            None,
-            None,
-            nan,
-            nan,
-            nan,
-            0,
-            0,
-            status="insufficient",
-            reason=f"agreement needs 3 respondents and k among them, there are {n} and k is {k}",
+        return BenchmarkAgreement.absent(
+            "insufficient",
+            f"agreement needs 3 respondents and k among them, there are {n} and k is {k}",
         )
     if is_constant(x) or is_constant(y):
-        return BenchmarkAgreement(
-            None,
-            None,
-            nan,
-            nan,
-            nan,
-            0,
-            0,
-            status="degenerate",
-            reason="all respondents have the same score in a benchmark",
+        return BenchmarkAgreement.absent(
+            "degenerate", "all respondents have the same score in a benchmark"
         )
     whole = _subset(x, y, k)
     if n < 6:
-        return BenchmarkAgreement(
-            whole,
-            None,
-            nan,
-            nan,
-            nan,
-            0,
-            0,
-            status="ok",
-            reason=f"halves need 6 respondents, there are {n}",
-        )
+        return BenchmarkAgreement(whole, reason=f"halves need 6 respondents, there are {n}")
     size = (n + 1) // 2
     best = np.argsort(-(average_ranks(x) + average_ranks(y)), kind="stable")[:size]
     drawn = [rng.permutation(n)[:size] for _ in range(halves)]
-    subsets = [_subset(x[i], y[i], min(k, size)) for i in drawn]
-    table = np.array([[f.pearson, f.tau, f.top_k] for f in subsets]).reshape(-1, 3)
-    ranges = [_middle(column) for column in table.T]
-    undefined = int(np.isnan(table[:, 0]).sum())
-    return BenchmarkAgreement(
-        whole,
-        _subset(x[best], y[best], min(k, size)),
-        ranges[0],
-        ranges[1],
-        ranges[2],
-        halves,
-        undefined,
-    )
+    taus = np.array([kendall_tau(x[i], y[i]) for i in drawn])
+    return BenchmarkAgreement(whole, _subset(x[best], y[best], min(k, size)), _middle(taus))
 
 
 def _middle(values: Array) -> tuple[float, float]:

@@ -1,4 +1,6 @@
-"""Agreement of raters or of repeated verdicts: Krippendorff's alpha, Fleiss' kappa, Gwet's AC1."""
+"""Several raters of the same answers: their agreement, their share of the variance, and one label
+made of theirs.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,12 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from hqm.psychometrics.generalizability import g_study
-from hqm.psychometrics.resampling import cluster_sums, labels_of, mean_with_error
+from hqm.psychometrics.resampling import (
+    cluster_sums,
+    jackknife_error,
+    labels_of,
+    mean_with_error,
+)
 from hqm.psychometrics.result import Array, Bounds, Coefficient, Status, normal_quantile, shaped
 
 MeasurementLevel = Literal["nominal", "ordinal", "interval", "ratio"]
@@ -91,8 +98,7 @@ def krippendorff_alpha(
     if (without <= 0).any():
         return Coefficient(value, n=n_units, level=level)
     alphas = 1 - (size - 1) * (observed.sum() - observed) / without
-    error = math.sqrt((n_units - 1) / n_units * float(((alphas - alphas.mean()) ** 2).sum()))
-    return _over_items(value, error, n_units, level, "unit jackknife")
+    return _over_items(value, jackknife_error(alphas), n_units, level, "unit jackknife")
 
 
 def fleiss_kappa(ratings: npt.ArrayLike, *, level: float = 0.95) -> Coefficient:
@@ -142,8 +148,7 @@ def fleiss_kappa(ratings: npt.ArrayLike, *, level: float = 0.95) -> Coefficient:
     if (without >= 1 - 1e-12).any():
         return Coefficient(value, n=units, level=level)
     kappas = ((pairs.sum() - pairs) / (units - 1) - without) / (1 - without)
-    error = math.sqrt((units - 1) / units * float(((kappas - kappas.mean()) ** 2).sum()))
-    return _over_items(value, error, units, level, "unit jackknife")
+    return _over_items(value, jackknife_error(kappas), units, level, "unit jackknife")
 
 
 def gwet_ac1(
@@ -244,7 +249,7 @@ def flip_rate(
         return Coefficient(value, n=n, level=level)
 
     half = normal_quantile(level) * spread
-    ends = Bounds(max(0.0, value - half), min(1.0, value + half), "cluster normal", level)
+    ends = Bounds.around(value, half, "cluster normal", level, least=0.0, most=1.0)
     return Coefficient(value, n=n, level=level, fixed=ends, se=spread)
 
 
@@ -255,7 +260,7 @@ def _over_items(
     if not error > 0:
         return Coefficient(value, n=n, level=level)
     half = (normal_quantile(level) if math.isnan(factor) else factor) * error
-    ends = Bounds(max(-1.0, value - half), min(1.0, value + half), method, level)
+    ends = Bounds.around(value, half, method, level, least=-1.0, most=1.0)
     return Coefficient(value, n=n, level=level, fixed=ends, se=error)
 
 
@@ -283,10 +288,6 @@ def _squared_distance(values: Array, margins: Array, measurement: MeasurementLev
         gap = np.divide(gap, total, out=np.zeros_like(gap), where=total != 0)
     return np.asarray(gap**2)
 
-
-# ----------------------------------------------------------------------
-# How much of the variance of single labels comes from who gave them.
-# ----------------------------------------------------------------------
 
 _MOST = 300
 """The labels that the likelihood is computed from: its time grows with their cube (a second for
@@ -459,10 +460,6 @@ def _by_likelihood(x: Array) -> tuple[float, float, float] | None:
     of_answers, of_raters = map(float, residual * np.expm1(best.x))
     return of_answers, of_raters, residual
 
-
-# ----------------------------------------------------------------------
-# Several people's labels of one answer as one label, with what the raters' own errors do to it.
-# ----------------------------------------------------------------------
 
 Pool = Literal["majority", "mean", "dawid-skene"]
 

@@ -1,4 +1,6 @@
-"""Percentile intervals from resampled respondents, relatives together."""
+"""Errors and intervals from clusters of items, from units left out (the jackknife), and from
+resampled respondents.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.result import Array, Bounds, Coefficient, Flags, Numbers, normal_quantile
-
-# ----------------------------------------------------------------------
-# Items that share something, such as a picture, are one cluster: their sums, and the error that
-# follows from them.
-# ----------------------------------------------------------------------
 
 
 def labels_of(clusters: npt.ArrayLike | None, items: int) -> npt.NDArray[np.generic]:
@@ -106,9 +103,22 @@ def aggregate(values: npt.ArrayLike, clusters: npt.ArrayLike) -> Array:
     return sums
 
 
-# ----------------------------------------------------------------------
-# The interval of a score that is any function of summed tallies.
-# ----------------------------------------------------------------------
+def jackknife_variance(without: npt.ArrayLike) -> Array:
+    """The jackknife's variance of a statistic, from its values with each unit left out, which lie
+    on the last axis.
+
+    >>> float(jackknife_variance([1.0, 2.0, 3.0]))
+    1.3333333333333333
+    """
+    values = np.asarray(without, dtype=np.float64)
+    count = values.shape[-1]
+    apart = values - values.mean(axis=-1, keepdims=True)
+    return np.asarray((count - 1) / count * (apart**2).sum(axis=-1))
+
+
+def jackknife_error(without: npt.ArrayLike) -> float:
+    """The root of `jackknife_variance` of one statistic."""
+    return math.sqrt(float(jackknife_variance(without)))
 
 
 def jackknife_interval(
@@ -163,7 +173,7 @@ def jackknife_interval(
     if len(left) < 2:
         return Coefficient(value, n=count)
 
-    spread = math.sqrt((len(left) - 1) / len(left) * float(((left - left.mean()) ** 2).sum()))
+    spread = jackknife_error(left)
     z = normal_quantile(level)
     if share:
         return Coefficient(
@@ -261,11 +271,6 @@ def one_by_one(
     return over
 
 
-# ----------------------------------------------------------------------
-# Intervals of agreement for these respondents: each cluster of items left out once.
-# ----------------------------------------------------------------------
-
-
 def agreement_left_out(first: npt.ArrayLike, other: npt.ArrayLike) -> Mapping[str, Array]:
     """The coefficients of agreement between two administrations, for every set of scores at once.
 
@@ -340,7 +345,7 @@ def left_out_bounds(
 
     z = normal_quantile(level)
     scaled = np.log1p(-x) if reliability else x
-    error = math.sqrt((count - 1) / count * float(((scaled - scaled.mean()) ** 2).sum()))
+    error = jackknife_error(scaled)
     if not reliability:
         return Bounds(value - z * error, value + z * error, "cluster jackknife", level)
     middle = math.log1p(-value)

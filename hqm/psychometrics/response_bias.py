@@ -1,6 +1,4 @@
-"""A lean towards yes or no: acquiescence, excess of yes, coherence of item pairs, bias-cancelling
-scores.
-"""
+"""A lean towards yes or no, towards a place in a list of options, and towards long answers."""
 
 from __future__ import annotations
 
@@ -256,11 +254,6 @@ def balanced_score(
     return BalancedScore(scores, forms.ak)
 
 
-# ----------------------------------------------------------------------
-# Signal detection: sensitivity apart from the criterion for saying yes.
-# ----------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class SignalDetection(Outcome):
     """Sensitivity and criterion of one respondent on one form.
@@ -411,13 +404,6 @@ def _absent(status: Status, reason: str) -> SignalDetection:
     return SignalDetection(math.nan, math.nan, none, none, none, status=status, reason=reason)
 
 
-# ----------------------------------------------------------------------
-# A lean towards a place in a list of options.
-# ----------------------------------------------------------------------
-
-NAME = "uniform choice of position"
-
-
 @dataclass(frozen=True, slots=True)
 class PositionBias:
     """How unevenly one respondent chooses among positions.
@@ -428,9 +414,9 @@ class PositionBias:
     - `cramer_v`: Effect size: 0 for equal shares, 1 when one position takes all.
     """
 
-    shares: tuple[float, ...]
     test: SignificanceTest
-    cramer_v: float
+    shares: tuple[float, ...] = ()
+    cramer_v: float = math.nan
 
 
 def position_bias(counts: npt.ArrayLike, expected: npt.ArrayLike | None = None) -> PositionBias:
@@ -466,45 +452,30 @@ def position_bias(counts: npt.ArrayLike, expected: npt.ArrayLike | None = None) 
         raise ValueError(f"expected must have shape {n.shape}, got {p.shape}")
     if len(n) < 2:
         return PositionBias(
-            (),
             SignificanceTest.absent(
-                "insufficient", f"a preference needs 2 positions, there are {len(n)}", name=NAME
-            ),
-            math.nan,
+                "insufficient", f"a preference needs 2 positions, there are {len(n)}"
+            )
         )
     if not (np.isfinite(n).all() and (n >= 0).all() and np.isfinite(p).all() and (p > 0).all()):
         return PositionBias(
-            (),
             SignificanceTest.absent(
-                "not_applicable", "counts must be 0 or more and expected shares above 0", name=NAME
-            ),
-            math.nan,
+                "not_applicable", "counts must be 0 or more and expected shares above 0"
+            )
         )
     p, total = p / p.sum(), float(n.sum())
     shares = tuple((n / total).tolist()) if total else ()
     if total * float(p.min()) < 5:
-        return PositionBias(
-            shares,
-            SignificanceTest.absent(
-                "insufficient",
-                f"chi-square needs 5 expected choices of every position, {total:g} choices give"
-                f" {total * p.min():.3g}",
-                int(total),
-                NAME,
-            ),
-            math.nan,
+        reason = (
+            f"chi-square needs 5 expected choices of every position, {total:g} choices give"
+            f" {total * p.min():.3g}"
         )
+        return PositionBias(SignificanceTest.absent("insufficient", reason, n=int(total)), shares)
     chi2 = float(((n - total * p) ** 2 / (total * p)).sum())
     return PositionBias(
+        chi_square_test(chi2, len(n) - 1, int(total)),
         shares,
-        chi_square_test(chi2, len(n) - 1, NAME, int(total)),
         math.sqrt(chi2 / (total * (1 / float(p.min()) - 1))),
     )
-
-
-# ----------------------------------------------------------------------
-# How much a score follows the length of the answers.
-# ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -514,14 +485,11 @@ class LengthElasticity:
     - `elasticity`: Per cent by which the score changes with one per cent of length, respondents'
       and forms' levels taken out: do respondents whose answers grow more also change more? Its
       `status` speaks for the whole.
-    - `within`: The same with respondents' levels alone taken out: what a change of form moves, by
-      length or otherwise.
     - `correlation`: Correlation of log score and log length over all respondents and forms, nothing
       taken out; its interval counts respondents, not cells.
     """
 
     elasticity: Coefficient
-    within: Coefficient
     correlation: Coefficient
 
 
@@ -534,7 +502,7 @@ def length_elasticity(
     length changes the score. Comparing each respondent with itself takes out that talkative models
     may also be worse ones.
 
-        log score_mf = a_m + c_f + b log length_mf  (`within`: without c_f)
+        log score_mf = a_m + c_f + b log length_mf
         b = sum u v / sum u^2 over what the levels leave of both;  interval b +- t(df) SE
 
     - `scores, lengths`: (respondents, forms): positive scores and mean lengths; other cells are
@@ -543,8 +511,8 @@ def length_elasticity(
     The status is `insufficient` below 3 respondents with 2 forms and `degenerate` when lengths do
     not vary beyond the levels. There is no interval when the fit is exact.
     >>> round(length_elasticity([[0.15, 0.04], [0.08, 0.03], [0.1, 0.13]],
-    ...     [[105, 10], [80, 11], [47, 63]]).within.value, 3)
-    0.537
+    ...     [[105, 10], [80, 11], [47, 63]]).elasticity.value, 3)
+    0.58
     """
     s, w = shaped_alike(scores, lengths, "respondents, forms")
     there = np.isfinite(s) & np.isfinite(w) & (s > 0) & (w > 0)
@@ -554,14 +522,13 @@ def length_elasticity(
         none = Coefficient.absent(
             "insufficient", f"an elasticity needs 3 respondents with 2 forms, there are {m}", m
         )
-        return LengthElasticity(none, none, none)
+        return LengthElasticity(none, none)
     respondent, form = np.nonzero(there)
     y, x = np.log(s[there]), np.log(w[there])
     rows = (respondent[:, None] == np.unique(respondent)).astype(np.float64)
     columns = (form[:, None] == np.unique(form)).astype(np.float64)
     return LengthElasticity(
         _slope(y, x, np.hstack([rows, columns[:, 1:]]), m, level),
-        _slope(y, x, rows, m, level),
         pearson(x, y, level=level, n_effective=m),
     )
 

@@ -1,11 +1,13 @@
-"""The frozen value that every coefficient is returned as."""
+"""The frozen value that every coefficient is returned as, and the arrays that go through the
+package.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +23,11 @@ class Outcome:
     status: Status = "ok"
     reason: str = ""
 
+    @classmethod
+    def absent(cls, status: Status, reason: str, **known: Any) -> Self:
+        """A result without numbers, and why; `known` are the fields that are known all the same."""
+        return cls(**known, status=status, reason=reason)
+
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
@@ -35,6 +42,20 @@ class Bounds:
         """The ends after a transformation that keeps their order; an open end stays open."""
         low, high = (of(end) if math.isfinite(end) else end for end in (self.low, self.high))
         return replace(self, low=low, high=high)
+
+    @classmethod
+    def around(
+        cls,
+        value: float,
+        half: float,
+        method: str,
+        level: float,
+        *,
+        least: float = -math.inf,
+        most: float = math.inf,
+    ) -> Bounds:
+        """As far to both sides of a value, cut at the least and the most that there can be."""
+        return cls(max(least, value - half), min(most, value + half), method, level)
 
     @classmethod
     def below_one(cls, ratio: float, half: float, name: str, level: float) -> Bounds:
@@ -113,11 +134,6 @@ class Coefficient:
         """A coefficient that does not exist, and why."""
         return cls(math.nan, n=n, status=status, reason=reason)
 
-
-# ----------------------------------------------------------------------
-# The arrays that go through the package: their types, their axes, and what is asked of every one
-# of them.
-# ----------------------------------------------------------------------
 
 Array = npt.NDArray[np.float64]
 """Numbers; a missing one is NaN."""

@@ -1,5 +1,5 @@
-"""Test-retest reliability from the noise of the items: rho_G with an interval for these and for
-other respondents.
+"""Test-retest reliability from the noise of the items (rho_G), drift between runs, and the
+correlation that coin flips would reach.
 """
 
 from __future__ import annotations
@@ -31,10 +31,6 @@ from hqm.psychometrics.score_dependability import (
     student_places,
 )
 from hqm.psychometrics.significance import SignificanceTest, chi_square_test
-
-# ----------------------------------------------------------------------
-# The intervals of rho_G: for these respondents and for others, both over other items and seeds.
-# ----------------------------------------------------------------------
 
 
 def with_bounds(
@@ -141,13 +137,6 @@ def _bounds(
     return Bounds(min(float(low), value), max(float(high), value), method, level)
 
 
-# ----------------------------------------------------------------------
-# Whether whole runs moved, beyond the noise of single items.
-# ----------------------------------------------------------------------
-
-NAME = "no drift between runs"
-
-
 def drift_test(
     scores: Array, contributions: Array | None, *, minimum: int = 10
 ) -> SignificanceTest:
@@ -179,8 +168,7 @@ def drift_test(
             "insufficient",
             f"a drift test needs 2 runs and {minimum} clusters of items, there are {runs} and"
             f" {clusters}",
-            respondents,
-            NAME,
+            n=respondents,
         )
     contrasts = _helmert(runs)
     shift = (contrasts @ scores).T
@@ -190,13 +178,13 @@ def drift_test(
     along = np.einsum("mce,mc->me", axes, shift)
     used = size > np.maximum(1e-12 * size.max(axis=1, keepdims=True), 1e-24)
     if (np.abs(along[~used]) > 1e-9).any():
-        return SignificanceTest(math.inf, float(along.size), 0.0, NAME, respondents)
+        return SignificanceTest(math.inf, float(along.size), 0.0, respondents)
     df = int(used.sum())
     if df == 0:
         return SignificanceTest.absent(
-            "not_informative", "no score differs between runs", respondents, NAME
+            "not_informative", "no score differs between runs", n=respondents
         )
-    return chi_square_test(float((along[used] ** 2 / size[used]).sum()), df, NAME, respondents)
+    return chi_square_test(float((along[used] ** 2 / size[used]).sum()), df, respondents)
 
 
 def _helmert(k: int) -> Array:
@@ -219,24 +207,15 @@ class GeneralizedRetest:
     - `noise`: (respondents,): v_m, the variance of one run's score over seeds; NaN for a respondent
       left out.
     - `scores`: (runs, respondents) the scores, each on the items that its own run scored.
-    - `score_variance, true_variance`: Variance between respondents of a run's scores, and what is
-      left of it without the noise (may be negative).
-    - `noise_floor`: The reliability that independent coin flips at each respondent's rate would
-      reach; only for scores of 0 and 1.
+    - `score_variance`: Variance between respondents of a run's scores.
     - `drift`: Whether scores of one respondent differ between runs by more than its items' noise.
-    - `n_items`: (respondents,): items answered in every run.
-    - `n_clusters`: Number of clusters of items.
     """
 
     rho: Coefficient
     noise: Array
     scores: Array
     score_variance: float
-    true_variance: float
-    noise_floor: Coefficient
     drift: SignificanceTest
-    n_items: tuple[int, ...]
-    n_clusters: int
 
     @property
     def noise_mean(self) -> float:
@@ -265,14 +244,6 @@ class GeneralizedRetest:
         were equal.
         """
         return MDC_FACTOR * self.sem_pooled
-
-    @property
-    def gain(self) -> float:
-        """How far the reliability lies from coin flips (0) towards identical answers (1); NaN
-        without a floor.
-        """
-        floor = self.noise_floor.value
-        return (self.rho.value - floor) / (1 - floor) if floor < 1 else math.nan
 
     @property
     def runs(self) -> int:
@@ -348,7 +319,6 @@ def rho_g(
             f" {int(scored.any(axis=1).sum())} respondents",
             runs,
             respondents,
-            n,
         )
     whole = bool(scored.all())
     totals, sizes = cluster_sums(x if whole else np.where(scored, x, 0.0), scored, labels)
@@ -360,7 +330,6 @@ def rho_g(
             f" {len(kept)}",
             runs,
             respondents,
-            n,
         )
     totals, sizes, n_kept = totals[:, kept], sizes[kept], n[kept].astype(np.float64)
     # a score is the mean of what its own run scored; the noise of an item shows where every run
@@ -382,7 +351,6 @@ def rho_g(
     noise_without = (changes.sum(axis=1)[:, None] - changes) / left * (1 / run_left).mean(axis=0)
     alike = totals.sum(axis=2) / n_kept
     contributions = (totals - alike[:, :, None] * sizes) / n_kept[:, None]
-    binary = all(bool(np.isin(run[scored], (0.0, 1.0)).all()) for run in x)
     flags = ("MISSING",) if 1 - scored[kept].mean() > 0.01 else ()
     return _assemble(
         scores,
@@ -392,8 +360,6 @@ def rho_g(
         contributions,
         kept,
         respondents,
-        n,
-        n_kept if binary else None,
         Relatives(tuple(families), n_effective).of(kept),
         level,
         flags,
@@ -434,7 +400,7 @@ def rho_g_of_scores(
     - `without`: (runs, respondents, clusters): the metric with each cluster left out.
     - `n_effective, families, level`: As in `rho_g`.
 
-    As `rho_g`; without a noise floor (`not_applicable`). `n_items` counts clusters here.
+    The status is that of `rho_g`.
 
     Three respondents whose noise is known, two runs:
 
@@ -452,7 +418,6 @@ def rho_g_of_scores(
             f"test-retest needs 2 runs, there are {runs}",
             runs,
             respondents,
-            np.zeros(respondents, dtype=np.int64),
         )
     known = None if noise is None else np.asarray(noise, dtype=np.float64)
     if known is not None and known.shape != (respondents,):
@@ -468,7 +433,6 @@ def rho_g_of_scores(
         raise ValueError(f"without must have shape {s.shape} and clusters, got {w.shape}")
     kept &= np.isfinite(w).all(axis=(0, 2))
     count = w.shape[2]
-    n = np.full(respondents, count)
     if kept.sum() < 3 or (known is None and count < 2):
         return _absent(
             "insufficient",
@@ -476,7 +440,6 @@ def rho_g_of_scores(
             f" {count}",
             runs,
             respondents,
-            n,
         )
     index = np.flatnonzero(kept)
     s, w = s[:, index], w[:, index]
@@ -500,29 +463,20 @@ def rho_g_of_scores(
         h,
         index,
         respondents,
-        n,
-        None,
         Relatives(tuple(families), n_effective).of(index),
         level,
         (),
     )
 
 
-def _absent(
-    status: Status, reason: str, runs: int, respondents: int, n: Numbers
-) -> GeneralizedRetest:
+def _absent(status: Status, reason: str, runs: int, respondents: int) -> GeneralizedRetest:
     """A retest that does not exist, and why."""
-    none, nan = Coefficient.absent(status, reason, respondents), np.full(respondents, np.nan)
     return GeneralizedRetest(
-        none,
-        nan,
+        Coefficient.absent(status, reason, respondents),
+        np.full(respondents, np.nan),
         np.full((runs, respondents), np.nan),
         math.nan,
-        math.nan,
-        none,
-        SignificanceTest.absent(status, reason, respondents, "no drift between runs"),
-        tuple(n.tolist()),
-        0,
+        SignificanceTest.absent(status, reason, n=respondents),
     )
 
 
@@ -534,8 +488,6 @@ def _assemble(
     contributions: Array | None,
     kept: Numbers,
     respondents: int,
-    n: Numbers,
-    n_binary: Array | None,
     relatives: Relatives,
     level: float,
     flags: tuple[str, ...],
@@ -546,7 +498,6 @@ def _assemble(
     """
     runs, count = scores.shape
     vbar, spread = float(noise.mean()), float(scores.var(axis=1, ddof=1).mean())
-    true = spread - vbar
     drift = drift_test(scores if compared is None else compared, contributions)
     if drift.p < 0.05:
         flags = (*flags, "DRIFT")
@@ -561,40 +512,9 @@ def _assemble(
         rho = with_bounds(
             vbar / spread, scores, noise, without, noise_without, relatives, level, flags
         )
-    clusters = 0 if without is None else without.shape[2]
     every_noise, every_score = np.full(respondents, np.nan), np.full((runs, respondents), np.nan)
     every_noise[kept], every_score[:, kept] = noise, scores
-    return GeneralizedRetest(
-        rho,
-        every_noise,
-        every_score,
-        spread,
-        true,
-        _floor(scores, true, n_binary),
-        drift,
-        tuple(n.tolist()),
-        clusters,
-    )
-
-
-def _floor(scores: Array, true: float, n: Array | None) -> Coefficient:
-    if n is None:
-        return Coefficient.absent(
-            "not_applicable", "a noise floor needs item scores of 0 and 1", scores.shape[1]
-        )
-    if true <= 0:
-        return Coefficient.absent(
-            "degenerate", "the respondents differ by no more than the noise", scores.shape[1]
-        )
-    p = scores.mean(axis=0)
-    return Coefficient(
-        true / (true + float((p * (1 - p) / n).mean())), n=scores.shape[1], method="binomial"
-    )
-
-
-# ----------------------------------------------------------------------
-# The correlation that coin flips would reach.
-# ----------------------------------------------------------------------
+    return GeneralizedRetest(rho, every_noise, every_score, spread, drift)
 
 
 def noise_floor(

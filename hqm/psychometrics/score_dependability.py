@@ -21,13 +21,9 @@ from hqm.psychometrics.families import (
     too_few_respondents,
 )
 from hqm.psychometrics.generalizability import DStudy, GStudy, d_study, g_study
+from hqm.psychometrics.resampling import jackknife_error
 from hqm.psychometrics.result import Array, Bounds, Coefficient, Outcome, shaped, size_of
 from hqm.psychometrics.variance_components import Design
-
-# ----------------------------------------------------------------------
-# How far respondents spread: intervals of the variance between scores, for these respondents and
-# for others.
-# ----------------------------------------------------------------------
 
 PLACES = (np.arange(1, 200) - 0.5) / 199
 """Where a distribution of the spread is cut into equally likely parts."""
@@ -282,7 +278,7 @@ def _errors(
         size, of = float(weights @ values), left @ weights
         if blocks < 2 or not size > 0:
             return 0.0
-        return math.sqrt((blocks - 1) / blocks * float(((of - of.mean()) ** 2).sum())) / size
+        return jackknife_error(of) / size
 
     return _Errors(
         float(relative @ values),
@@ -305,8 +301,7 @@ def _ratio_error(universe: Array, absolute: Array) -> float:
     """
     if len(universe) < 2 or not ((universe > 0).all() and (absolute > 0).all()):
         return 0.0
-    logs = np.log(absolute) - np.log(universe)
-    return math.sqrt((len(logs) - 1) / len(logs) * float(((logs - logs.mean()) ** 2).sum()))
+    return jackknife_error(np.log(absolute) - np.log(universe))
 
 
 def _coefficient(
@@ -371,11 +366,6 @@ def _bounds(
     drawn = universe / (universe + (errors.relative + (errors.alone if absolute else 0.0)) * scale)
     low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2])
     return Bounds(min(float(low), value), max(float(high), value), method, level)
-
-
-# ----------------------------------------------------------------------
-# Phi of a mean over a few columns, such as wordings, drawn like these; and how many it takes.
-# ----------------------------------------------------------------------
 
 
 def dependability(

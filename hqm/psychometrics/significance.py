@@ -1,4 +1,4 @@
-"""The frozen result of a significance test."""
+"""Significance tests: their frozen result, and p-values that hold for many tests at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaincc
 
-from hqm.psychometrics.result import Array, Outcome, Status
+from hqm.psychometrics.result import Array, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +20,9 @@ class SignificanceTest(Outcome):
 
     - `statistic`: The value of the statistic; infinite where any difference at all contradicts the
       hypothesis.
-    - `df, df2`: Degrees of freedom; `df2` only for an F ratio.
+    - `df`: Degrees of freedom; those of the numerator of an F ratio.
     - `p`: Probability of a statistic at least as large if the null hypothesis holds.
-    - `name`: What is tested and how.
     - `n`: How many respondents went in.
-    - `status, reason`: `ok`, or why there is no test, in a sentence; the numbers are then NaN.
 
     Examples
     --------
@@ -32,31 +30,19 @@ class SignificanceTest(Outcome):
     'insufficient'
     """
 
-    statistic: float
-    df: float
-    p: float
-    name: str = ""
+    statistic: float = math.nan
+    df: float = math.nan
+    p: float = math.nan
     n: int = 0
-    df2: float = math.nan
-
-    @classmethod
-    def absent(cls, status: Status, reason: str, n: int = 0, name: str = "") -> SignificanceTest:
-        """A test that cannot be made, and why."""
-        return cls(math.nan, math.nan, math.nan, name, n, status=status, reason=reason)
 
 
-def chi_square_test(statistic: float, df: float, name: str, n: int) -> SignificanceTest:
+def chi_square_test(statistic: float, df: float, n: int) -> SignificanceTest:
     """The upper tail of a chi-square statistic.
 
-    >>> round(chi_square_test(22.348739, 9, "Kendall's W", 10).p, 5)
+    >>> round(chi_square_test(22.348739, 9, 10).p, 5)
     0.00784
     """
-    return SignificanceTest(statistic, df, float(gammaincc(df / 2, statistic / 2)), name, n)
-
-
-# ----------------------------------------------------------------------
-# Many tests at once: p-values that hold for all of them.
-# ----------------------------------------------------------------------
+    return SignificanceTest(statistic, df, float(gammaincc(df / 2, statistic / 2)), n)
 
 
 def benjamini_hochberg(p: npt.ArrayLike) -> Array:

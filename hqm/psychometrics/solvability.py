@@ -1,4 +1,6 @@
-"""How much of a benchmark can be answered without its pictures?"""
+"""How much of a benchmark can be answered without its pictures, from its words or from their
+number?
+"""
 
 from __future__ import annotations
 
@@ -278,11 +280,6 @@ def _from_before(
         seen += np.bincount(key[part], minlength=count * width)
         prior += np.bincount(label[test], minlength=count)
     return hits
-
-
-# ----------------------------------------------------------------------
-# How many labels a reader gets right who only counts the words.
-# ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

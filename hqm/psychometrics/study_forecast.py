@@ -378,11 +378,6 @@ def forecast_bounds(
     return (1 - ends[1], 1 - ends[0]) if precision.higher else ends
 
 
-# ----------------------------------------------------------------------
-# Which of two studies separates respondents better: these, and others.
-# ----------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Contest:
     """A comparison of two forecasts for one population.

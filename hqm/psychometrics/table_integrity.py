@@ -1,4 +1,4 @@
-"""Can the numbers of a published table be true?"""
+"""Can the numbers of a published table be true, alone and beside each other?"""
 
 from __future__ import annotations
 
@@ -234,12 +234,6 @@ def _equal(
                     )
                 )
     return violations
-
-
-# ----------------------------------------------------------------------
-# What the metrics of one confusion table say of each other, from the ends of what their rounding
-# leaves open.
-# ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.distributions import chi2_quantile, student_quantile
-from hqm.psychometrics.resampling import sorting
+from hqm.psychometrics.resampling import jackknife_error, jackknife_variance, sorting
 from hqm.psychometrics.result import Array, Bounds, is_constant
 
 Depth = tuple[int, ...]
@@ -116,16 +116,13 @@ class Margins:
         self.squares: dict[Depth, Margins] = {}
 
     def squared(self, depth: Depth) -> Margins:
-        """The sums of the squares of one margin."""
+        """The margins of the squares of this margin."""
         if depth not in self.squares:
-            self.squares[depth] = self._of_squares(depth)
+            self.squares[depth] = Margins(self[depth] ** 2, self.axes, depth)
         return self.squares[depth]
 
-    def _of_squares(self, depth: Depth) -> Margins:
-        return Margins(self[depth] ** 2, self.axes, depth)
-
     def shared_out(self, values: Array, depth: Depth) -> Array:
-        """Values of a margin divided by what these count in it, and 0 where they count nothing."""
+        """Values over this margin's counts; 0 where there is no count."""
         return values * inverse_of(self[depth])
 
     def __getitem__(self, depth: Depth) -> Array:
@@ -144,65 +141,6 @@ class Margins:
             else:
                 values = np.add.reduceat(values, axis.starts, axis=place)
         return values
-
-
-class FullCounts(Margins):
-    """What `Margins` gives for a table in which every cell counts once, or for the squares of one
-    of its margins.
-
-    The margins are products of what each axis has in a level, so that the table itself is never
-    summed.
-    """
-
-    def __init__(self, axes: Sequence[Axis], depth: Depth, *, squared: bool = False) -> None:
-        self.own = [
-            _sizes(axis, d) ** (2 if squared else 1) for axis, d in zip(axes, depth, strict=True)
-        ]
-        single = depth == tuple(axis.depth for axis in axes)
-        # single cells count once each: of the largest table one number is kept
-        finest = (
-            np.broadcast_to(1.0, [axis.size for axis in axes]) if single else _product(self.own)
-        )
-        super().__init__(finest, axes, depth)
-
-    def __getitem__(self, depth: Depth) -> Array:
-        if depth not in self.done:
-            levels = zip(self.axes, self.own, self.finest, depth, strict=True)
-            self.done[depth] = _product(
-                [_summed(axis, own, had, wanted) for axis, own, had, wanted in levels]
-            )
-        return self.done[depth]
-
-    def _of_squares(self, depth: Depth) -> Margins:
-        return FullCounts(self.axes, depth, squared=True)
-
-    def shared_out(self, values: Array, depth: Depth) -> Array:
-        """Values of a margin divided by what these count in it; single cells count once."""
-        return values if depth == tuple(axis.depth for axis in self.axes) else values / self[depth]
-
-
-def _sizes(axis: Axis, depth: int) -> Array:
-    """How many levels of an axis lie in each level of a depth."""
-    if depth == 0:
-        return np.array([float(axis.size)])
-    if depth == axis.depth:
-        return np.ones(axis.size)
-    return np.diff([*axis.starts, axis.size]).astype(np.float64)
-
-
-def _summed(axis: Axis, values: Array, had: int, wanted: int) -> Array:
-    if had == wanted:
-        return values
-    return (
-        values.sum(keepdims=True)
-        if wanted == 0
-        else np.asarray(np.add.reduceat(values, axis.starts))
-    )
-
-
-def _product(vectors: Sequence[Array]) -> Array:
-    """The outer product."""
-    return functools.reduce(np.multiply.outer, vectors)
 
 
 def crossed_components(
@@ -317,19 +255,11 @@ class Design:
         x, self.axes = sorted_by_group(scores, facets, nested)
         filled = np.isfinite(x)
         self.observations = int(filled.sum())
-        full = 0 < self.observations == x.size
-        self.mean = float((x if full else x[filled]).mean()) if self.observations else math.nan
+        self.mean = float(x[filled].mean()) if self.observations else math.nan
         self.depths = depths_of(self.axes, effects)
         finest = self.depths[-1]
-        self.counts: Margins
-        if full:
-            self.sums, self.counts = (
-                Margins(x - self.mean, self.axes, finest),
-                FullCounts(self.axes, finest),
-            )
-        else:
-            self.sums = Margins(np.where(filled, x - self.mean, 0.0), self.axes, finest)
-            self.counts = Margins(filled.astype(np.float64), self.axes, finest)
+        self.sums = Margins(np.where(filled, x - self.mean, 0.0), self.axes, finest)
+        self.counts = Margins(filled.astype(np.float64), self.axes, finest)
 
     @property
     def effects(self) -> tuple[tuple[str, ...], ...]:
@@ -451,10 +381,6 @@ def inverse_of(counts: Array) -> Array:
     return np.divide(1.0, counts, out=np.zeros_like(counts), where=counts > 0.5)
 
 
-# ----------------------------------------------------------------------
-# Intervals over other respondents that hold the sampling of items too: both are drawn anew.
-# ----------------------------------------------------------------------
-
 FEWEST_CLUSTERS = 10
 """Fewer pictures, or items that stand alone, than this carry no interval over other items."""
 _LEAST = 0.5
@@ -529,12 +455,6 @@ def mean_variance(
     return MeanVariance(over, items, both, count - 1.0, freedom)
 
 
-def spread_left_out(left_out: Array) -> float:
-    """The jackknife's standard error of a statistic from its values with each cluster left out."""
-    count = len(left_out)
-    return math.sqrt((count - 1) / count * float(((left_out - left_out.mean()) ** 2).sum()))
-
-
 def error_bounds(ratio: float, left_out: Array, level: float = 0.95) -> Bounds | None:
     """The interval over other items, for these respondents, of a reliability 1 - `ratio` from log
     ratios left out.
@@ -546,7 +466,7 @@ def error_bounds(ratio: float, left_out: Array, level: float = 0.95) -> Bounds |
     """
     if len(left_out) < FEWEST_CLUSTERS or not np.isfinite(left_out).all() or not ratio > 0:
         return None
-    half = float(student_quantile(0.5 + level / 2, len(left_out) - 1)) * spread_left_out(left_out)
+    half = float(student_quantile(0.5 + level / 2, len(left_out) - 1)) * jackknife_error(left_out)
     return Bounds.below_one(ratio, half, "r", level)
 
 
@@ -589,8 +509,8 @@ def agreement_bounds(
     units = squares if scaled else (sum(squares) / 2,) * 2
     moved = x / math.sqrt(units[0]) - y / math.sqrt(units[1])
     moved = moved - moved.mean(axis=0)
-    own = (count - 1) / count * ((moved - moved.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-    jackknifed = spread_left_out(np.log1p(-left)) ** 2
+    own = jackknife_variance(moved)
+    jackknifed = float(jackknife_variance(np.log1p(-left)))
     # the square of an estimated variance exceeds its own by 2 / (C - 1)
     twice = (
         (count - 1) / (count + 1) * float((own**2).sum()) / (2 * (m - 1) ** 2 * (1 - value) ** 2)
@@ -628,7 +548,7 @@ def linear_bounds(value: float, left_out: Array, level: float = 0.95) -> Bounds 
     """
     if len(left_out) < FEWEST_CLUSTERS or not np.isfinite(left_out).all():
         return None
-    half = float(student_quantile(0.5 + level / 2, len(left_out) - 1)) * spread_left_out(left_out)
+    half = float(student_quantile(0.5 + level / 2, len(left_out) - 1)) * jackknife_error(left_out)
     low, high = (float(np.clip(value + side * half, -1, 1)) for side in (-1, 1))
     return Bounds(low, high, "cluster jackknife", level)
 

@@ -13,10 +13,6 @@ from hqm.psychometrics.distributions import binomial_above
 from hqm.psychometrics.item_statistics import item_rest
 from hqm.psychometrics.result import Array, Numbers, Outcome, shaped, shaped_alike
 
-# ----------------------------------------------------------------------
-# How many faults a search would find: faults are planted in the data at hand, and searched for.
-# ----------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True)
 class PlantedFaults(Outcome):
@@ -523,11 +519,6 @@ def _planted(
         named.append(float((sure < planted).sum()) / planted)
     return float(np.mean(rates)), float(np.mean(named))
 
-
-# ----------------------------------------------------------------------
-# Items on which people contradict the scorer whoever answered: their right answers are probably
-# wrong.
-# ----------------------------------------------------------------------
 
 USUAL = 0.2
 """A share of contradicted answers up to which an item may be hard to judge without a wrong right
