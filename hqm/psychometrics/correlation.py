@@ -101,17 +101,14 @@ def pearson(
     n_effective: float | None = None,
     families: Sequence[str] = (),
 ) -> Coefficient:
-    """Pearson's correlation of two administrations, and the least that it is among other
-    respondents (`at_least`).
+    """Pearson's correlation of two administrations; `low` is the least among others (`at_least`).
 
-    It says how well the order and the spacing of the respondents repeat. It is blind to a shift of
-    the mean, it grows with the spread of the respondents, and with many items it nears 1 even for
-    coin flips: read it beside `noise_floor` and `icc`. The status is `insufficient` below 3
-    respondents and `degenerate` for scores without variance.
+    How well order and spacing of the respondents repeat. It is blind to a shift of the mean and
+    nears 1 with many items even for coin flips: read it beside `noise_floor` and `icc`. The status
+    is `insufficient` below 3 respondents and `degenerate` for scores without variance.
 
     - `x, y`: (respondents,): scores; pairs with a missing score are left out.
-    - `families, n_effective`: (respondents,): labels of relatives, and how many independent
-      respondents there are.
+    - `families, n_effective`: labels of relatives, and how many respondents are independent.
 
     >>> round(pearson([1, 2, 3, 4], [1, 3, 2, 4]).value, 4)
     0.8
