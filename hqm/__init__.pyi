@@ -18,6 +18,7 @@ from .auditing.budget import BudgetRow as BudgetRow
 from .auditing.budget import ErrorBudget as ErrorBudget
 from .auditing.budget import Gap as Gap
 from .auditing.budget import Mend as Mend
+from .auditing.budget import Statement as Statement
 from .auditing.definitions import MEASURABLE as MEASURABLE
 from .auditing.definitions import contradictory_keys as contradictory_keys
 from .auditing.definitions import findings_counted as findings_counted

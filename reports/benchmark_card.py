@@ -267,6 +267,8 @@ def _card(benchmark: BenchmarkAudit, audit: Audit, policy: Policy) -> str:
         "",
         f"**{_cell(headline(benchmark, policy).text)}** {said(gate)}",
         "",
+        f"For a caption: {benchmark.statement.markdown}",
+        "",
         "| Question | What this audit shows |",
         "|---|---|",
         *rows,

@@ -253,7 +253,7 @@ def _page(
         grid=_grid(audit, share),
         types_title=types_title(audit),
         answers=seven(audit, policy),
-        statement=statement(audit, whole.hqm_version),
+        statement=str(statement(audit)),
         bibtex=bibtex(audit, whole.hqm_version),
         badge=badge(Audit((audit,)), policy),
         apart=str(apart),

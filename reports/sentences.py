@@ -48,6 +48,8 @@ from hqm import (
     Mend,
     Policy,
     SevenAnswers,
+    Statement,
+    __version__,
     hold_against,
     more_items,
     seven_answers,
@@ -744,40 +746,37 @@ def _quote(gate: Gate, answered: SevenAnswers) -> tuple[Sentence, ...]:
 # --- the statement ---
 
 
-def statement(audit: BenchmarkAudit, version: str) -> str:
+def statement(audit: BenchmarkAudit) -> Statement:
     """One line for a table's caption; its signature stands for its first number."""
     metric, points = leading(audit), Points.of(audit)
     budget = audit.budget.get(metric)
     rho = find(audit, "test_retest.rho_g", metric)
     signed = rho
-    parts = ["reruns not measured"]
+    repeat = "reruns not measured"
     if rho is not None and rho.value is not None:
-        parts = [f"rho_G {coefficient(rho, 'fixed_models').text}"]
-    row = of_wording(audit)
-    if row is None:
-        parts.append("wording not measured")
-    else:
+        repeat = f"rho_G {coefficient(rho, 'fixed_models').text}"
+    row, wording = of_wording(audit), "wording not measured"
+    if row is not None:
         span = points.ends(row.low, row.high)
-        parts.append(
-            f"{IN_A_LINE[row.source]} {points.said(row.shift, sign=True)} points {span}".strip()
-        )
+        moved = f"{points.said(row.shift, sign=True)} points {span}".strip()
+        wording = f"{IN_A_LINE[row.source]} {moved}"
         signed = signed or find(audit, "parallel_forms.mean_shift", metric, row.other[0])
-    labels = budget.row("people") if budget else BudgetRow(source="people")
-    if labels.shift is None:
-        parts.append("people not measured")
-    else:
-        parts.append(f"people {points.said(labels.shift, sign=True)} points")
+    labelled, labels = budget.row("people") if budget else None, "people not measured"
+    if labelled is not None and labelled.shift is not None:
+        labels = f"people {points.said(labelled.shift, sign=True)} points"
     ordered = order_in(audit, audit.reference)
     ties = [
         sorted(ordered.index(name) + 1 for name in group)
         for group in tied_sets(audit)
         if len(group) > 1
     ]
-    parts.append(f"ties {', '.join(f'{t[0]}–{t[-1]}' for t in ties)}" if ties else "no ties")
-    if signed is None:
-        signed = find(audit, "discriminability.separable_pairs", metric)
-    mark = short_signature(signed.signature) if signed is not None else ""
-    return f"{', '.join(parts)} | hqm:{version} {mark}".strip()
+    shared = f"ties {', '.join(f'{t[0]}–{t[-1]}' for t in ties)}" if ties else "no ties"
+    signed = signed or find(audit, "discriminability.separable_pairs", metric)
+    line = signed.signature if signed is not None else ""
+    _, _, version = line.rpartition("|hqm:")
+    mark = short_signature(line) if line else ""
+    made_by = version if "|hqm:" in line else __version__
+    return Statement(repeat, wording, labels, shared, made_by, mark)
 
 
 def several_benchmarks(audits: Sequence[BenchmarkAudit], heads: Sequence[Headline]) -> str:

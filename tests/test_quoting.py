@@ -308,6 +308,23 @@ def test_what_is_quoted_is_verified(written: Path, run: Run) -> None:
         assert run("report", written, "--verify", signature)[0] == 0
 
 
+def test_a_statement_is_held_against_the_audit(written: Path, run: Run, tmp_path: Path) -> None:
+    made = whole().statement
+    for name in ("line.tex", "line.md", "line.txt"):
+        assert run("report", written, "--quote", "--to", tmp_path / name)[0] == 0
+        status, out, _ = run("report", written, "--verify", (tmp_path / name).read_text())
+        assert (status, tells(out, "quote.verified", benchmark=whole().title)) == (0, True), name
+    forged = str(made).replace(".9970", ".9980")
+    status, out, _ = run("report", written, "--verify", forged)
+    assert (status, tells(out, "quote.other-statement", benchmark=whole().title)) == (1, True)
+    assert tells(out, "quote.difference", ours=re.compile(".*9980.*"), theirs=made.repeat)
+    apart = json.loads(run("report", written, "--verify", forged, "--json")[1])
+    assert [line.partition(":")[0] for line in apart["differences"]] == ["repeat"]
+    status, _, err = run("report", written, "--verify", "as reliable as any")
+    assert (status, tells(err, "quote.no-statement")) == (2, True)
+    assert made.markdown in quality_card(Audit((whole(),)), default_policy())
+
+
 def test_one_thing_is_written_at_a_time(written: Path, run: Run, tmp_path: Path) -> None:
     status, _, err = run("report", written, "--card", "--badge")
     assert status == 2

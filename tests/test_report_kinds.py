@@ -220,7 +220,7 @@ def test_all_outputs_hold_one_reliability(audits: dict[str, BenchmarkAudit], kin
     places = {
         "report": in_words(seven(audit)[0].sentences),
         "card": quality_card(whole, default_policy()),
-        "statement": statement(audit, "1"),
+        "statement": str(statement(audit)),
         "paper": formatted(paper_tables((whole,)), ".tex"),
         "terminal": " ".join(
             cell.text for row in indicators_brief(audit).rows for cell in row if cell.text

@@ -247,10 +247,49 @@ def test_a_policy_sets_the_goals() -> None:
 
 
 def test_the_statement_names_what_was_not_measured() -> None:
-    line = statement(audit_of(RHO, PAIRS), "9.9")
+    line = str(statement(audit_of(replace(RHO, signature=f"{RHO.signature}|hqm:9.9"), PAIRS)))
     assert line.startswith("rho_G .9970 [.9961, .9979], wording not measured, people not measured")
     assert "ties 1–2" in line
-    assert line.endswith(f"hqm:9.9 {hqm.short_signature(RHO.signature)}")
+    signature = hqm.short_signature(f"{RHO.signature}|hqm:9.9")
+    assert line.endswith(f"hqm:9.9 {signature}"), "the version that made the number"
+
+
+WORDING = BudgetRow(
+    source="wording", status="ok", half=0.05, shift=-0.0583, low=-0.07, high=-0.04,
+    other=(PARALLEL,), moves=dict.fromkeys(NAMES, -0.0583),
+)  # fmt: skip
+LABELLED = BudgetRow(source="people", status="ok", half=0.02, shift=0.012, answers=400)
+AT_LEAST = est("test_retest.rho_g", 0.95, (0.93, float("inf")))
+
+
+@pytest.mark.parametrize(
+    "audit",
+    [
+        audit_of(PAIRS),
+        audit_of(),
+        audit_of(AT_LEAST, PAIRS),
+        budgeted(audit_of(RHO, PAIRS), WORDING, LABELLED),
+        budgeted(audit_of(RHO), replace(WORDING, source="negation", shift=0.0583, high=None)),
+    ],
+)
+def test_the_statement_is_read_back_as_it_was_printed(audit: BenchmarkAudit) -> None:
+    made = audit.statement
+    line = str(made)
+    typed_by_hand = line.replace("−", "-").replace("–", "-")
+    for text in (line, made.latex, made.markdown, typed_by_hand, f"Scores ({line}) of ten models."):
+        assert hqm.Statement.parse(text) == made
+    assert made.differences(made) == ()
+    assert "−" not in made.latex, "pdflatex has no such sign"
+
+
+def test_every_changed_digit_of_a_statement_is_refused() -> None:
+    made = budgeted(audit_of(RHO, PAIRS), WORDING, LABELLED).statement
+    line = str(made)
+    digits = [place for place, character in enumerate(line) if character.isdigit()]
+    assert len(digits) > 30
+    for place in digits:
+        forged = f"{line[:place]}{(int(line[place]) + 1) % 10}{line[place + 1 :]}"
+        assert len(hqm.Statement.parse(forged).differences(made)) == 1, forged
 
 
 # --- random audits, read by somebody who has the numbers alone ---

@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Required, TypeVar
 
@@ -34,7 +35,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from typing_extensions import TypedDict
 
-from hqm.auditing.budget import AnswerCode, ErrorBudget, Mend, Question
+from hqm.auditing.budget import AnswerCode, ErrorBudget, Mend, Question, Statement
 from hqm.auditing.disagreements import Example
 from hqm.auditing.frames import TABLES, Table, estimate_rows, facets, frame
 from hqm.auditing.score_differences import ScoreComparison
@@ -569,6 +570,12 @@ class BenchmarkAudit:
                 " `hqm audit NAME`.",
             )
         return self.budget[metric]
+
+    @property
+    def statement(self) -> Statement:
+        """The line that a table's caption says of the reliability of these scores."""
+        made: Statement = import_module("hqm.reports.sentences").statement(self)
+        return made
 
     def to_frame(self, what: Table = "estimates") -> pd.DataFrame:
         """The audit as a tidy pandas frame.

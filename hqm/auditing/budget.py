@@ -2,20 +2,23 @@
 leaderboard are larger, and what each thing to mend costs.
 
 All numbers are in the unit of the score; reports show those of shares in points, times 100. The
-rows of `Answers` stand here too, because an audit holds both.
+rows of `Answers` stand here too, because an audit holds both, and the line that sums it up for the
+caption of a table.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import numpy as np
 from pydantic import ConfigDict, Field
 
+from hqm.errors import UsageError
 from hqm.imports.human_labels import labelled_by
 from hqm.indicators import Case, Protocol, case, family_of
 from hqm.indicators.labelled import beside_people, label_weights
@@ -523,3 +526,96 @@ def _reach(row: BudgetRow, first: str, other: str) -> float:
         return half
     own = [row.moves.get(name) or 0.0 for name in (first, other)]
     return max(half, math.hypot(*own) / math.sqrt(2))
+
+
+# --- the reliability statement ---
+
+_LINE = re.compile(
+    r"(?P<repeat>rho_G \S.*?|reruns not measured),"
+    r" (?P<wording>(?:wording|negation) \S.*?),"
+    r" (?P<labels>people \S.*?),"
+    r" (?P<ties>no ties|ties \S.*?)"
+    r" \| hqm:(?P<version>\d+(?:\.\w+)*)(?: (?P<signature>[0-9a-f]{12}))?"
+)
+_LATEX = {"rho_G": r"$\rho_G$", "−": "$-$", "–": "--", " | ": " $|$ "}
+"""What the line has -> what LaTeX has in its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a table's caption says of the reliability of its scores, in one line.
+
+    Parameters
+    ----------
+    repeat, wording, labels, ties
+        Reliability over reruns, the shift by another wording, the shift where people judge, and the
+        places of the leaderboard that are shared; each says so where it was not measured.
+    version
+        The version of HQM that made the numbers.
+    signature
+        Twelve characters that stand for the first number.
+
+    Examples
+    --------
+    >>> line = "rho_G .986 [.98, .99], wording −5.8 points, people not measured, ties 1–3"
+    >>> made = Statement.parse(f"{line} | hqm:0.2.0 e5c69a572e5f")
+    >>> made.latex
+    '$\\\\rho_G$ .986 [.98, .99], wording $-$5.8 points, people not measured, ties 1--3 $|$ hqm:0.2.0 e5c69a572e5f'
+    >>> Statement.parse(made.latex) == Statement.parse(made.markdown) == made
+    True
+    """
+
+    repeat: str
+    wording: str
+    labels: str
+    ties: str
+    version: str
+    signature: str = ""
+
+    def __str__(self) -> str:
+        parts = ", ".join((self.repeat, self.wording, self.labels, self.ties))
+        return f"{parts} | hqm:{self.version} {self.signature}".strip()
+
+    @property
+    def latex(self) -> str:
+        """The line as LaTeX sets it."""
+        text = str(self)
+        for ours, theirs in _LATEX.items():
+            text = text.replace(ours, theirs)
+        return text
+
+    @property
+    def markdown(self) -> str:
+        """The line as Markdown shows it."""
+        return f"`{self}`"
+
+    @classmethod
+    def parse(cls, text: str) -> Statement:
+        """Read a statement from a caption: as it was printed, as LaTeX, or as Markdown.
+
+        Raises
+        ------
+        UsageError
+            The text holds no statement.
+        """
+        plain = " ".join(text.split())
+        for ours, theirs in _LATEX.items():
+            plain = plain.replace(theirs, ours)
+        # whoever types it has one dash for all: between numbers it is a range, elsewhere a sign
+        plain = re.sub(r"(?<=\d)-(?=\d)", "–", plain)
+        plain = re.sub(r"(?<![\w–-])-(?=[.\d])", "−", plain)
+        match = _LINE.search(plain)
+        if match is None:
+            raise UsageError(
+                f"{text[:60]!r} is no reliability statement",
+                remedy="Copy the whole line, from “rho_G” or “reruns” to the last character.",
+            )
+        return cls(**{name: value or "" for name, value in match.groupdict().items()})
+
+    def differences(self, other: Statement) -> tuple[str, ...]:
+        """Say where this statement differs from the audit's; nothing where the two are equal."""
+        return tuple(
+            f"{field.name}: “{ours}”, and the audit has “{theirs}”"
+            for field in fields(self)
+            if (ours := getattr(self, field.name)) != (theirs := getattr(other, field.name))
+        )

@@ -14,10 +14,10 @@ from hqm.commands.options import OUTPUT, WHAT, PolicyFile, RunOptions
 from hqm.commands.shared import command, find_audit, report_files, write_together
 from hqm.commands.terminal import print_json
 from hqm.errors import UsageError
-from hqm.version import __version__
 
 if TYPE_CHECKING:
     from hqm.auditing.audit import Audit
+    from hqm.auditing.budget import Statement
     from hqm.types import Estimate
 
 _SHORT = 12
@@ -80,17 +80,21 @@ def report(
         typer.Option(
             "--quote",
             rich_help_panel=WHAT,
-            help="Print the statement for a caption, and sentences to copy, with signatures.",
+            help=(
+                "Print the statement for a caption, and sentences to copy, with signatures; --to"
+                " writes the statement as LaTeX (.tex), Markdown (.md) or text."
+            ),
         ),
     ] = False,
     verify: Annotated[
         str | None,
         typer.Option(
             rich_help_panel=WHAT,
-            metavar="SIGNATURE",
+            metavar="TEXT",
             help=(
-                "Print the number that a signature stands for, by its 12 characters or its whole"
-                " line; status 1 where the audit has no such number."
+                "Hold a reliability statement against the audit, or print the number that a"
+                " signature stands for (12 characters, or its line); status 1 where the audit says"
+                " otherwise."
             ),
         ),
     ] = None,
@@ -114,15 +118,16 @@ def report(
     if verify is not None:
         _verify(joined, verify.strip(), options.output.as_json)
         return
-    if quote:
-        sentences = importlib.import_module("hqm.reports.sentences")
+    if quote and to is None:
         for audit in joined.audits:
-            print(f"{audit.title}: {sentences.statement(audit, __version__)}")
-            for quoted in cards.quotes(audit, __version__):
+            print(f"{audit.title}: {audit.statement}")
+            for quoted in cards.quotes(audit, joined.hqm_version):
                 print(f"  {quoted.title}: {quoted.sentence}")
         return
     content: str | bytes
-    if card:
+    if quote and to is not None:
+        content = "".join(f"{_written(each.statement, to)}\n" for each in joined.audits)
+    elif card:
         content = str(cards.quality_card(joined, held))
         if to is None:
             print(content, end="")
@@ -160,8 +165,36 @@ def _joined(audits: Sequence[Audit]) -> Audit:
     return Audit(tuple(member for audit in audits for member in audit.audits), command(), record)
 
 
+def _written(statement: Statement, to: Path) -> str:
+    """The statement in the format of a file."""
+    formats = {".tex": statement.latex, ".md": statement.markdown}
+    return formats.get(to.suffix.lower(), str(statement))
+
+
+def _verify_statement(audit: Audit, text: str, as_json: bool) -> None:
+    """Hold a reliability statement against the audit; the status is 1 where they differ."""
+    from hqm.auditing.budget import Statement
+
+    read = Statement.parse(text)
+    by_benchmark = {each.title: read.differences(each.statement) for each in audit.audits}
+    title = min(by_benchmark, key=lambda name: len(by_benchmark[name]))
+    apart = by_benchmark[title]
+    if as_json:
+        print_json({"statement": str(read), "benchmark": title, "differences": list(apart)})
+    elif apart:
+        print(f"this is not the statement of {title}: it has")
+        print("\n".join(f"  {line}" for line in apart))
+    else:
+        print(f"this is the statement of {title}: every number is the audit's")
+    if apart:
+        raise typer.Exit(1)
+
+
 def _verify(audit: Audit, signature: str, as_json: bool) -> None:
     """Print the estimates with a signature, or that there is none; then the status is 1."""
+    if " " in signature and not signature.startswith("benchmark:"):
+        _verify_statement(audit, signature, as_json)
+        return
     estimates = _signed(audit, signature)
     if as_json:
         print_json(

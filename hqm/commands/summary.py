@@ -55,6 +55,8 @@ def audit(result: Audit, folder: Path) -> None:
         for cell, counts in audited.state_counts.items():
             if advice := advice_on_cut(counts):
                 print(f"{cell}: {advice}.")
+    for audited in result.audits if not several else ():
+        print(textwrap.fill(f"quote  {audited.statement}", room, subsequent_indent="       "))
     print(f"wrote  {folder / 'report.html'}  evidence.html  audit.json  findings.csv")
     print(f"next:  hqm report {shlex.quote(str(folder))} --to table.tex")
 
