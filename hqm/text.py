@@ -94,3 +94,22 @@ def unique_columns(names: Sequence[str], place: str) -> None:
     if twice is not None:
         remedy = "Rename or remove one of the two."
         raise DataError(f"the column {twice!r} stands twice", place=place, remedy=remedy)
+
+
+def annotation(level: str, title: str, text: str, file: str = "") -> str:
+    """Return a GitHub workflow command: a note on the page of a run, and beside a file's name.
+
+    >>> annotation("warning", "mine: D101", "two, of 3%", "items.jsonl")
+    '::warning file=items.jsonl,title=mine%3A D101::two, of 3%25'
+    """
+    named = {"file": file, "title": title}
+    properties = ",".join(
+        f"{name}={_escaped(value).replace(':', '%3A').replace(',', '%2C')}"
+        for name, value in named.items()
+        if value
+    )
+    return f"::{level} {properties}::{_escaped(text)}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

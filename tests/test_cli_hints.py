@@ -14,7 +14,7 @@ from tests.conftest import ROOT, Run
 from tests.messages import text_of
 
 COMMAND = re.compile(r"`(hqm\s[^`]+)`")
-TEMPLATES = ("hqm/commands/templates/README.md", "hqm/commands/templates/workflow.yml")
+TEMPLATES = ("hqm/commands/templates/README.md", "action.yml")
 HOLE = "HOLE"
 
 
@@ -62,6 +62,7 @@ def hints() -> list[tuple[str, str]]:
     for name in TEMPLATES:
         for number, text in enumerate((ROOT / name).read_text("utf-8").splitlines(), 1):
             command = text.partition("#")[0].strip().removeprefix("- run: ").removeprefix("run: ")
+            command = re.sub(r"\$\{\w+:\+(.*?)\}", r"\1", command)  # what a shell may leave out
             if command.startswith("hqm "):
                 collected.append((f"{name}:{number}", command))
     return collected

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from PIL import Image
 
 import hqm
@@ -321,41 +323,71 @@ def test_the_tutorial_says_what_comes_out(followed: tuple[Path, str, dict[str, s
     assert Counter(row["kind"] for row in rows_of(cards / "answers.jsonl"))["answer"] == 735
 
 
+def run_action(
+    inputs: dict[str, str], where: Path, environment: dict[str, str]
+) -> dict[str, subprocess.CompletedProcess[str]]:
+    """Run the steps of action.yml as a runner does: conditions, environment, bash."""
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    values = {name: str(about["default"]) for name, about in action["inputs"].items()} | inputs
+    done: dict[str, subprocess.CompletedProcess[str]] = {}
+    outcomes: dict[str, str] = {}
+
+    def filled(text: str) -> str:
+        """A text with its expressions as their values."""
+        text = re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda name: values[name[1]], text)
+        outcome = r"\$\{\{ steps\.(\w+)\.outcome \}\}"
+        return re.sub(outcome, lambda step: outcomes.get(step[1], "skipped"), text)
+
+    def wanted(condition: str) -> bool:
+        """A condition, of the few words that the action uses."""
+        plain = condition.removeprefix("${{").removesuffix("}}").strip()
+        plain = re.sub(r"inputs\.([\w-]+)", lambda name: repr(values[name[1]]), plain)
+        outcome = r"steps\.(\w+)\.outcome"
+        plain = re.sub(outcome, lambda step: repr(outcomes.get(step[1], "skipped")), plain)
+        plain = plain.replace("!cancelled()", "True").replace("&&", "and").replace("||", "or")
+        return bool(eval(plain))
+
+    for step in action["runs"]["steps"]:
+        failed = any(each.returncode for each in done.values())
+        if "run" not in step or step["name"] == "Install":
+            continue
+        if not (wanted(step["if"]) if "if" in step else not failed):
+            continue
+        assert step["shell"] == "bash"
+        own = {name: filled(value) for name, value in step["env"].items()}
+        result = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+            cwd=where, env=environment | own, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        done[step["name"]] = result
+        outcomes[step.get("id", "")] = "failure" if result.returncode else "success"
+    return done
+
+
 @needs_torch
 def test_the_workflow_does_what_it_says(
     followed: tuple[Path, str, dict[str, str]], tmp_path: Path
 ) -> None:
-    """Its own commands, in a fresh copy of the folder as a checkout would have it, after the
-    installation.
+    """The action with the inputs of the workflow, in a fresh copy of the folder as a checkout would
+    have it.
     """
-    import yaml
-
     home, _, environment = followed
     checkout = tmp_path / "cards"
     shutil.copytree(home / "cards", checkout, ignore=shutil.ignore_patterns("out"))
     workflow = yaml.safe_load((checkout / ".github" / "workflows" / "hqm.yml").read_text())
-    steps = {
-        step["name"]: step["run"]
-        for step in workflow["jobs"]["audit"]["steps"]
-        if "name" in step and "run" in step
-    }
-    assert list(steps) == ["Lint", "Audit", "Gate"]
-    done = {
-        name: subprocess.run(
-            ["bash", "-e", "-c", script],
-            cwd=checkout,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        for name, script in steps.items()
-    }
+    step = workflow["jobs"]["audit"]["steps"][-1]
+    assert step["uses"] == f"OWNER/hqm@v{hqm.__version__}"
+    files = {"GITHUB_STEP_SUMMARY": tmp_path / "summary.md", "GITHUB_OUTPUT": tmp_path / "outputs"}
+    done = run_action(
+        step["with"], checkout, environment | {name: str(path) for name, path in files.items()}
+    )
+    assert list(done) == ["Check", "Audit", "Gate", "Summary"]
     # 49 items measure no type: lint says so until the makers add items or tell it not to
-    assert done["Lint"].returncode == 1
-    assert "T102" in done["Lint"].stdout
+    assert done["Check"].returncode == 1
+    assert "::warning file=items.jsonl,title=T102 " in done["Check"].stdout
     assert done["Audit"].returncode == 0, done["Audit"].stderr
     assert done["Gate"].returncode == 0, done["Gate"].stdout
+    assert done["Summary"].returncode == 0, done["Summary"].stderr
     first, again = (
         json.loads((folder / "out" / "audit.json").read_text())["audits"]
         for folder in (home / "cards", checkout)
@@ -373,6 +405,50 @@ def test_the_workflow_does_what_it_says(
             for audit in (first[0], again[0])
         ]
         assert values[0] == pytest.approx(values[1], abs=1e-12)
+    outputs = dict(line.split("=", 1) for line in files["GITHUB_OUTPUT"].read_text().splitlines())
+    statement = hqm.Audit.load(checkout / outputs["audit"]).audits[0].statement
+    assert hqm.Statement.parse(outputs["statement"]) == statement
+    summary = files["GITHUB_STEP_SUMMARY"].read_text()
+    assert all(part in summary for part in ("## Quality card", statement.markdown, "T102"))
+    assert "::" not in summary
+    assert (checkout / "out" / "badge.svg").is_file()
+
+
+def test_the_action_checks_alone_where_there_are_no_answers(
+    run: Run, tmp_path: Path, forked_program: Path
+) -> None:
+    run("new", tmp_path / "mine")
+    (tmp_path / "hqm").symlink_to(forked_program)
+    environment = {
+        **os.environ,
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+        "GITHUB_OUTPUT": str(tmp_path / "outputs"),
+    }
+    done = run_action({"benchmark": "mine", "check": ""}, tmp_path, environment)
+    assert {name: each.returncode for name, each in done.items()} == {"Check": 0, "Summary": 0}
+    assert "file=mine/items.jsonl" in done["Check"].stdout
+
+
+def test_the_action_and_the_hooks_name_what_there_is(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    text = (ROOT / "action.yml").read_text()
+    assert set(re.findall(r"inputs\.([\w-]+)", text)) == set(action["inputs"])
+    install = next(step for step in action["runs"]["steps"] if step.get("name") == "Install")
+    assert install["env"] == {"HQM_SOURCE": "${{ github.action_path }}"}
+    assert not re.search(r"\$\{\{", "".join(s.get("run", "") for s in action["runs"]["steps"]))
+    page = (ROOT / "docs" / "workflows.md").read_text()
+    assert all(f"`{name}`" in page for name in {**action["inputs"], **action["outputs"]})
+    run("new", tmp_path / "mine")
+    monkeypatch.chdir(tmp_path / "mine")
+    for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text()):
+        program, *words = shlex.split(hook["entry"])
+        status, _, err = run(*words, *hook["args"])
+        there = hook["id"] == "hqm-check"
+        assert (program, status) == ("hqm", 0 if there else 1), err
+        assert bool(re.search(hook["files"], "items.jsonl" if there else "out/audit.json"))
 
 
 # --- a benchmark made badly on purpose ---

@@ -30,6 +30,7 @@ from hqm.auditing.policy import Coverage, Policy, Requirement, default_text
 from hqm.benchmark.findings import CODES
 from hqm.psychometrics.consistency import lengthening
 from hqm.scoring.rules import advice_on_cut
+from hqm.text import annotation
 from hqm.types import Estimate
 
 # ----------------------------------------------------------------------
@@ -345,19 +346,8 @@ class Gate:
         """A GitHub workflow command for every test that did not pass."""
         for test in self.tests:
             if not test.passed:
-                title = (
-                    _escaped(f"{test.benchmark}: {test.what}")
-                    .replace(":", "%3A")
-                    .replace(",", "%2C")
-                )
-                yield (
-                    "::error"
-                    f" title={title}::{_escaped(f'{test.outcome}: {test.sentence}. {test.remedy}')}"
-                )
-
-
-def _escaped(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+                what = f"{test.outcome}: {test.sentence}. {test.remedy}"
+                yield annotation("error", f"{test.benchmark}: {test.what}", what)
 
 
 def hold_against(audit: Audit, policy: Policy) -> Gate:

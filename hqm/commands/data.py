@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,6 +20,7 @@ from hqm.commands.options import (
     WHAT,
     WHO,
     Benchmarks,
+    GitHub,
     PolicyFile,
     RunOptions,
 )
@@ -179,6 +180,7 @@ def check(
             "--exit-zero", rich_help_panel=HOW, help="End with status 0, whatever is found."
         ),
     ] = False,
+    github: GitHub = False,
 ) -> None:
     """Lint a benchmark, before anything is asked: whatever `hqm audit` reads, by the same names and
     options.
@@ -208,6 +210,9 @@ def check(
         with waiting(f"checking {name}"):
             linted += lint_benchmarks(name, selection=selection, **settings)
     show.findings(linted, selection, options.output.as_json)
+    if github:
+        for each in linted:
+            show.annotations(each, selection, _items_file(benchmarks, each.benchmark))
     if lists is not None:
         write_text(
             lists,
@@ -219,6 +224,18 @@ def check(
     )
     if (grave or not all(checked.readable for checked in linted)) and not exit_zero:
         raise typer.Exit(1)
+
+
+def _items_file(folders: Sequence[str], name: str) -> str:
+    """The file of the items that a checked benchmark has below this folder, as it is named."""
+    from hqm.benchmark.card import Card
+
+    for folder in map(Path, folders):
+        if (folder / "card.toml").is_file():
+            card = Card.load(folder / "card.toml")
+            if card.name == name:
+                return os.path.normpath(folder / (card.data.items or "card.toml"))
+    return ""
 
 
 @with_options("part", "data", "store")
@@ -587,12 +604,7 @@ def gate(
             rich_help_panel=OUTPUT, metavar="FILE", help="Write the result here as JUnit XML."
         ),
     ] = None,
-    github: Annotated[
-        bool,
-        typer.Option(
-            "--github", rich_help_panel=OUTPUT, help="Print annotations for GitHub's pages too."
-        ),
-    ] = False,
+    github: GitHub = False,
 ) -> None:
     """Hold an audit against a policy.
 

@@ -32,6 +32,7 @@ from hqm.files.images import ImageSource, open_images
 from hqm.files.records import toml_value, write_records
 from hqm.psychometrics.bootstrap import stream
 from hqm.types import Task
+from hqm.version import REPOSITORY, __version__
 
 _SCENES = 4
 
@@ -269,7 +270,9 @@ def _write(
     (folder / ".gitignore").write_text("out/\n", encoding="utf-8")
     workflow = folder / ".github" / "workflows" / "hqm.yml"
     workflow.parent.mkdir(parents=True)
-    workflow.write_text(_template("workflow.yml"), encoding="utf-8")
+    action = f"{REPOSITORY.removeprefix('https://github.com/')}@v{__version__}"
+    text = _template("workflow.yml").replace("OWNER/hqm@REVISION", action)
+    workflow.write_text(text, encoding="utf-8")
     read_items(Card.load(folder / "card.toml"), folder)  # what was written is what can be read
 
 

@@ -56,6 +56,12 @@ PolicyFile = Annotated[
         ),
     ),
 ]
+GitHub = Annotated[
+    bool,
+    typer.Option(
+        "--github", rich_help_panel=OUTPUT, help="Print annotations for GitHub's pages too."
+    ),
+]
 To = Annotated[
     Path,
     typer.Option(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from hqm.commands.terminal import print_all, print_json, terminal_table
 from hqm.respondents.kinds import kind_of
+from hqm.text import annotation
 
 if TYPE_CHECKING:
     from hqm.administration.costs import Spent
@@ -336,6 +337,18 @@ def findings(checked: Sequence[Checked], selection: Selection, as_json: bool) ->
                 print(f"  {name}: " + ", ".join(f"{key} {n}" for key, n in report[name].items()))
         _leaks(linted.leaks)
         _print_findings(report["findings"])
+
+
+_LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
+"""Severity of a finding -> GitHub's word for it."""
+
+
+def annotations(checked: Checked, selection: Selection, file: str) -> None:
+    """`hqm check --github`: an annotation a finding."""
+    for row in (finding.to_dict() for finding in checked.wanted(selection)):
+        title = f"{row['code']} {row['name']}"
+        text = f"{checked.benchmark}: {row['sentence']}. {row['remedy']}"
+        print(annotation(_LEVELS[row["severity"]], title, text, file))
 
 
 def wordings(checked: Sequence[Finding]) -> None:
