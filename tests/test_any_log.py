@@ -6,6 +6,8 @@ Files stand in the tools' own layouts; `HQM_INSPECT` has inspect itself write so
 import csv
 import json
 import math
+import re
+import shlex
 import statistics
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ import pytest
 import hqm
 from hqm.errors import AnswerError, UsageError
 from hqm.imports.row import score_of
-from tests.conftest import Run
+from tests.conftest import ROOT, Run
 from tests.messages import pattern_of, tells
 
 MODELS = ("alpha", "beta", "gamma")
@@ -236,3 +238,29 @@ def test_rows_of_one_id_that_ask_different_questions_are_refused(tmp_path: Path)
         hqm.from_logs(tmp_path)
     (made,) = hqm.from_logs(tmp_path, partial=True)
     assert sorted(len(each.answers) for each in made.brought) == [2, 4]
+
+
+def test_the_lines_for_users_of_other_tools_run_as_printed(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind the first line, which is the tool's own: its files lie where it writes them."""
+    monkeypatch.chdir(tmp_path)
+    for model in MODELS:
+        rows = [sample(i, "x", anls=scored(i, model)) for i in range(12)]
+        lmms(Path("lmms_logs"), model, "docvqa_val", rows)
+        answers = [
+            {"index": i, "question": f"Which is {i}?", "A": "red", "B": "blue", "answer": "A"}
+            | {"prediction": "AB"[scored(i, model) > 0.5]}
+            for i in range(12)
+        ]
+        Path("vlm_logs", model).mkdir(parents=True)
+        table(Path("vlm_logs", model, f"{model}_MMBench.csv"), answers)
+    page = (ROOT / "docs" / "your_tool.md").read_text()
+    blocks = [block.splitlines() for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL)]
+    assert [len(block) for block in blocks] == [3, 3]
+    for _, audit, gate in blocks:
+        status, _, err = run(*shlex.split(audit)[1:])
+        assert status == 0, err
+        assert run(*shlex.split(gate)[1:])[0] == 1, "three models of twelve answers pass no gate"
+        (audited,) = hqm.Audit.load(f"{shlex.split(gate)[2]}/audit.json").audits
+        assert (audited.items, len(audited.respondents)) == (12, 3)

@@ -4,17 +4,19 @@ import ast
 import json
 import os
 import subprocess
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 
+import hqm
 from hqm.benchmark.registry import load
 from hqm.imports.log_answers import take_logs
 from hqm.imports.readers import lmms_eval
 from hqm.imports.row import LogFile
-from tests.conftest import Run
+from tests.conftest import ROOT, Run
 from tests.messages import tells
 
 
@@ -71,6 +73,93 @@ def test_inspect_asks_a_form_and_its_log_comes_back(tmp_path: Path, run: Run) ->
     )
     assert status == 0, err
     assert tells(out, "import.matched", form="parallel", run=1, n=6, rows=6, how="6 by id")
+
+
+SCRIPT = """
+from inspect_ai import eval, score
+from inspect_ai.log import write_eval_log
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+from hqm.commands.inspect_extension import grader
+
+
+def mock(name, words):
+    def answer(input, tools, tool_choice, config):
+        made = ModelOutput.from_content(name, words(str(input[-1].text)))
+        made.usage = ModelUsage()
+        return made
+
+    return get_model(f"mockllm/{name}", custom_outputs=answer)
+
+
+asked = {"yes": lambda text: "Yes.", "no": lambda text: "No, it is not."}
+for who, words in asked.items():
+    for form in ("original", "parallel"):
+        args = {"name": "shapes_yesno", "form": form, "seed": 1, "epochs": 2}
+        (log,) = eval("hqm/benchmark", model=mock(who, words), task_args=args, limit=6, log_dir="logs")
+        assert log.status == "success", log.error
+    strict, mild = mock("strict", lambda text: "GRADE: I"), mock("mild", lambda text: "GRADE: C")
+    write_eval_log(score(log, [grader(strict), grader(mild)], action="overwrite"), f"{who}.eval")
+"""
+
+
+@pytest.mark.skipif(
+    not os.environ.get("HQM_INSPECT"),
+    reason="HQM_INSPECT names the program inspect of its own environment",
+)
+def test_inspect_finds_the_extension_and_what_it_writes_is_audited(
+    tmp_path: Path, run: Run
+) -> None:
+    """As installed: a folder of packages has hqm and its entry point."""
+    packages = tmp_path / "site-packages"
+    about = packages / "hqm_audit-0.dist-info"
+    about.mkdir(parents=True)
+    (packages / "hqm").mkdir()
+    for part in (
+        *(ROOT / "hqm").iterdir(),
+        *(ROOT / n for n in ("adapters", "benchmarks", "reports")),
+    ):
+        (packages / "hqm" / part.name).symlink_to(part)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 0\n")
+    points = project["entry-points"]["inspect_ai"]
+    lines = [f"{name} = {module}" for name, module in points.items()]
+    (about / "entry_points.txt").write_text("\n".join(["[inspect_ai]", *lines]))
+    program = Path(os.environ["HQM_INSPECT"]).with_name("python")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(packages),
+        "INSPECT_DISPLAY": "none",
+        "HQM_REPORT": str(tmp_path / "out"),
+        "HQM_POLICY": "release-small",
+    }
+    done = subprocess.run(
+        [program, "-c", SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True,
+        check=False, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "policy release-small: not passed" in done.stdout
+    assert (tmp_path / "out" / "report.html").is_file()
+    (audit,) = benchmarks_audited(run, tmp_path / "logs")
+    assert audit.title == "shapes_yesno"
+    assert {(hqm.Cell.parse(c).form, hqm.Cell.parse(c).run) for c in audit.cells} == {
+        (form, run) for form in ("original", "parallel") for run in (0, 1)
+    }
+    assert [sum(who.states[audit.reference].values()) for who in audit.respondents] == [6, 6]
+    (judged,) = benchmarks_audited(run, tmp_path / "yes.eval", tmp_path / "no.eval")
+    assert {hqm.Cell.parse(cell).judge for cell in judged.cells} == {
+        "mockllm/mild",
+        "mockllm/strict",
+    }
+    row = judged.error_budget("grade").row("judge")
+    assert abs(row.shift or 0) == 1, "one finds all right, the other all wrong"
+
+
+def benchmarks_audited(run: Run, *logs: Path) -> tuple[hqm.BenchmarkAudit, ...]:
+    folder = logs[0].parent / f"audit-{logs[0].stem}"
+    status, _, err = run("audit", *logs, "--out", folder, "--quiet")
+    assert status == 0, err
+    return hqm.Audit.load(folder / "audit.json").audits
 
 
 def test_lmms_eval_gets_tasks_data_with_pictures_and_functions(tmp_path: Path, run: Run) -> None:

@@ -149,7 +149,7 @@ def _inspect(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Itera
     for form in forms:
         path = folder / f"{form.name}.jsonl"
         rows = (
-            {**_row(benchmark, item, form), "image": names.get(item.image or "")}
+            {**asked_row(benchmark, item, form), "image": names.get(item.image or "")}
             for item in form.items
         )
         path.write_text(
@@ -189,7 +189,7 @@ def _lmms_eval(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Ite
         with pa.parquet.ParquetWriter(path, schema) as writer:
             for start in range(0, len(form.items), 500):
                 rows = [
-                    {**_row(benchmark, item, form), "image": _bytes(benchmark, item)}
+                    {**asked_row(benchmark, item, form), "image": _bytes(benchmark, item)}
                     for item in form.items[start : start + 500]
                 ]
                 writer.write_table(pa.Table.from_pylist(rows, schema=schema))
@@ -220,7 +220,8 @@ def _version(benchmark: Benchmark) -> str:
     return number[0] if number else "0"
 
 
-def _row(benchmark: Benchmark, item: Item, form: Form) -> dict[str, Any]:
+def asked_row(benchmark: Benchmark, item: Item, form: Form) -> dict[str, Any]:
+    """Return what a tool asks of an item: id, form, the whole question, and the right answer."""
     target = (
         item.target if isinstance(item.target, str) else json.dumps(item.target, ensure_ascii=False)
     )
@@ -234,7 +235,14 @@ def _row(benchmark: Benchmark, item: Item, form: Form) -> dict[str, Any]:
     }
 
 
-def _picture(benchmark: Benchmark, name: str) -> Path:
+def picture_path(benchmark: Benchmark, name: str) -> Path:
+    """Return the file of a picture.
+
+    Raises
+    ------
+    DataError
+        It is missing.
+    """
     if not benchmark.pictures.has(name):
         what = f"the picture {name!r} is missing, and the tool would ask without it"
         raise DataError(
@@ -247,7 +255,7 @@ def _pictures(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Mapp
     """Copy every picture under a plain name; picture -> that name."""
     names: dict[str, str] = {}
     for image in dict.fromkeys(item.image for form in forms for item in form.items if item.image):
-        source = _picture(benchmark, image)
+        source = picture_path(benchmark, image)
         plain = re.sub(r"[^A-Za-z0-9._-]+", "_", image).lstrip("._") or "picture"
         while plain in names.values():
             plain = f"{Path(plain).stem}_{Path(plain).suffix}"
@@ -259,4 +267,7 @@ def _pictures(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Mapp
 def _bytes(benchmark: Benchmark, item: Item) -> dict[str, Any] | None:
     if not item.image:
         return None
-    return {"bytes": _picture(benchmark, item.image).read_bytes(), "path": Path(item.image).name}
+    return {
+        "bytes": picture_path(benchmark, item.image).read_bytes(),
+        "path": Path(item.image).name,
+    }

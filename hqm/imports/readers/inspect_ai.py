@@ -177,9 +177,7 @@ def _rows(place: str, sample: Any, run: Row) -> Iterator[Row]:
     metadata = sample.get("metadata") or {}
     question, image = _asked(sample)
     scored = sample.get("scores") or {}
-    scores, read = _scores(scored)
-    choices = sample.get("choices") or ()
-    yield replace(
+    row = replace(
         run,
         place=place,
         answer=_answer(sample),
@@ -189,15 +187,16 @@ def _rows(place: str, sample: Any, run: Row) -> Iterator[Row]:
         image=str(metadata.get("image") or image),
         question=question,
         key=texts(sample.get("target"))[0],
-        options=tuple(str(choice) for choice in choices),
+        options=tuple(str(choice) for choice in sample.get("choices") or ()),
         parts=parts_in(first_text(metadata, PARTS)),
         form=str(metadata.get("form") or run.form),
         run=max(int(sample.get("epoch") or 1) - 1, 0),
-        score=next(iter(scores.values()), None),
-        scores=scores,
-        read=read,
-        judge=_judge(scored),
     )
+    judges = _judges(scored)
+    for judge, of_judge in judges.items() if judges else (("", scored),):
+        scores, read = _scores(of_judge)
+        first = next(iter(scores.values()), None)
+        yield replace(row, score=first, scores=scores, read=read, judge=judge)
 
 
 def _answer(sample: Mapping[str, Any]) -> Response:
@@ -276,13 +275,21 @@ def _scores(scored: Mapping[str, Any]) -> tuple[dict[str, float], str]:
     return scores, read
 
 
-def _judge(scored: Mapping[str, Any]) -> str:
-    """The scorer that put the answer to a model, where it is the only scorer; inspect keeps the
-    conversation with it.
+def _judges(scored: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Judge -> its score, where every scorer put the answer to a model; else nothing.
+
+    inspect keeps the conversation with the model. Two scores of one kind have one name, `grade`.
     """
-    graded = [
-        name
+    about = {
+        name: score.get("metadata") or {}
         for name, score in scored.items()
-        if isinstance(score, Mapping) and "grading" in (score.get("metadata") or {})
-    ]
-    return graded[0] if len(graded) == len(scored) == 1 else ""
+        if isinstance(score, Mapping)
+    }
+    if len(about) < len(scored) or not all("grading" in each for each in about.values()):
+        return {}
+    named = {str(each.get("grader") or name): scored[name] for name, each in about.items()}
+    if len(named) < len(scored):
+        named = dict(scored)
+    if len(named) == 1:
+        return {judge: dict(scored) for judge in named}
+    return {judge: {"grade": score} for judge, score in named.items()}

@@ -1,0 +1,140 @@
+"""HQM inside inspect: its benchmarks as tasks, graders side by side, and a report after a run.
+
+inspect finds this module by its entry point of the group `inspect_ai`:
+
+    inspect eval hqm/benchmark -T name=pope -T form=parallel -T seed=1 --model openai/<model>
+    inspect score LOG --scorer hqm/grader -S model=openai/<model> --action append
+    HQM_REPORT=out inspect eval any_task.py --model openai/<model>
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.hooks import Hooks, RunEnd, hooks
+from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, GenerateConfig, Model
+from inspect_ai.scorer import Score, Scorer, Target, accuracy, mean, model_graded_qa, scorer, stderr
+from inspect_ai.solver import TaskState, generate
+
+from hqm.administration.stored_answers import forms_of
+from hqm.benchmark.adapter import Benchmark
+from hqm.benchmark.handoff import asked_row, picture_path
+from hqm.benchmark.registry import load
+from hqm.errors import UsageError
+from hqm.types import Form, Item, Response
+
+REPORT, POLICY = "HQM_REPORT", "HQM_POLICY"
+"""The variables of the environment that name the folder of the report, and the policy."""
+
+
+@task
+def benchmark(
+    name: str,
+    form: str = "original",
+    epochs: int = 1,
+    seed: int | None = None,
+    graders: str | Sequence[str] = (),
+) -> Task:
+    """Ask a benchmark that HQM knows, in one of its forms.
+
+    Parameters
+    ----------
+    name
+        A name, a folder with a card.toml, or a Python file.
+    form
+        `original`, `parallel`, `parallel2`, or a form of the benchmark's own.
+    epochs, seed
+        How often each question is asked, and the seed of the model's draws.
+    graders
+        Models that judge each answer beside one another; HQM's own scoring unless given.
+    """
+    whole = load(name)
+    forms = {each.name: each for each in forms_of(whole, rewordings=[form])}
+    if form not in forms:
+        known = ", ".join(forms)
+        raise UsageError(f"{whole.name} has no form {form!r}", remedy=f"It has {known}.")
+    whole.prepare_images(whole.original)
+    samples = [_sample(whole, item, forms[form]) for item in forms[form].items]
+    models = graders.split(",") if isinstance(graders, str) else graders
+    config = whole.card.generation
+    return Task(
+        name=whole.name,
+        dataset=MemoryDataset(samples, name=whole.name),
+        solver=generate(),
+        scorer=[grader(model) for model in models if model] or verdict(name, form),
+        epochs=epochs,
+        config=GenerateConfig(
+            max_tokens=config.max_tokens,
+            temperature=config.temperature,
+            top_p=config.top_p,
+            seed=seed,
+        ),
+    )
+
+
+def _sample(whole: Benchmark, item: Item, form: Form) -> Sample:
+    row = asked_row(whole, item, form)
+    content: list[ContentImage | ContentText] = [ContentText(text=row["prompt"])]
+    if item.image:
+        content.insert(0, ContentImage(image=str(picture_path(whole, item.image))))
+    about = {"item": item.id, "form": form.name, "image": item.image or "", "type": row["type"]}
+    return Sample(
+        id=item.id,
+        input=[ChatMessageUser(content=content)],
+        target=row["target"],
+        metadata=about,
+    )
+
+
+@scorer(metrics=[mean(), stderr()])
+def verdict(name: str, form: str = "original") -> Scorer:
+    """Score answers as HQM scores the benchmark; what cannot be read has no score."""
+    whole = load(name)
+    forms = {each.name: each for each in forms_of(whole, rewordings=[form])}
+    items = forms[form].by_id
+
+    async def score(state: TaskState, target: Target) -> Score:
+        text = state.output.completion
+        made = whole.verdict(items[str(state.sample_id)], Response(text))
+        value = math.nan if made.value is None else made.value
+        return Score(value=value, answer=made.read, explanation=made.reason or text)
+
+    return score
+
+
+@scorer(metrics=[accuracy(), stderr()])
+def grader(model: str | Model, template: str | None = None, partial_credit: bool = False) -> Scorer:
+    """Have a model judge each answer; two of them in one log are compared by `hqm audit`."""
+    judge = model_graded_qa(template=template, model=model, partial_credit=partial_credit)
+
+    async def score(state: TaskState, target: Target) -> Score | None:
+        made = await judge(state, target)
+        if made is not None:
+            made.metadata = {**(made.metadata or {}), "grader": str(model)}
+        return made
+
+    return score
+
+
+@hooks(name="report", description="HQM's report of a run, into the folder that HQM_REPORT names.")
+class Report(Hooks):
+    """Audit the logs of a run, and hold the audit against a policy where HQM_POLICY names one."""
+
+    def enabled(self) -> bool:
+        """Whether the environment asks for a report."""
+        return bool(os.environ.get(REPORT))
+
+    async def on_run_end(self, data: RunEnd) -> None:
+        """Write the report; its sentences go to the terminal."""
+        logs = [log.location for log in data.logs if log.location]
+        folder, policy = os.environ[REPORT], os.environ.get(POLICY)
+        program = [sys.executable, "-m", "hqm"]
+        subprocess.run([*program, "audit", *logs, "--out", folder, "--quiet"], check=False)
+        if policy:
+            subprocess.run([*program, "gate", folder, "--policy", policy], check=False)
