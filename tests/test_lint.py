@@ -174,6 +174,7 @@ FAULTS: dict[str, Callable[[Path], object]] = {
     "C101": lambda f: write(f, licence=""),
     "C102": lambda f: write(f, citation=""),
     "C103": lambda f: write(f, summary=""),
+    "C104": lambda f: write(f, rai={"data_collection": "Drawn."}),
     "D101": twin(lambda row: {}),
     "D102": twin(lambda row: {"prompt": row["prompt"].upper().replace("?", " ?")}),
     "D103": twin(lambda row: {"target": other(row["target"])}),

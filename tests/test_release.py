@@ -63,6 +63,7 @@ def test_samples_can_be_checked_and_answered(run: Run, tmp_path: Path, task: str
         "C101",
         "C102",
         "C103",
+        "C104",
         "T102",
     }
     benchmark = hqm.load(str(folder))
@@ -129,6 +130,7 @@ def test_a_csv_file_with_other_names_semicolons_and_a_mark(run: Run, tmp_path: P
     assert codes <= {
         "C102",
         "C103",
+        "C104",
         "I107",
         "T102",
         "T104",
@@ -221,6 +223,55 @@ def test_croissant_metadata_pass_the_reference_validator_and_give_the_records_ba
         field for field in metadata["recordSet"][0]["field"] if field["name"] == "options"
     )
     assert options["repeated"] is True
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_croissant_says_what_the_makers_the_check_and_the_audit_know(
+    run: Run, tmp_path: Path
+) -> None:
+    import mlcroissant
+
+    folder = tmp_path / "cards"
+    run("new", folder, "--task", "yes_no")
+    status, out, _ = run("check", folder, "--select", "C104")
+    assert (status, tells(out, "card.responsible-ai", field="rai:dataCollection")) == (0, True)
+    card = folder / "card.toml"
+    card.write_text(
+        re.sub(r'^(data_\w+|personal\w+) = ""', r'\1 = "As drawn."', card.read_text(), flags=re.M)
+    )
+    assert "nothing found" in run("check", folder, "--select", "C104")[1]
+    items = hqm.load(str(folder)).original.items
+    answers = ["item,respondent,answer"]
+    answers += [
+        f"{item.id},{who},{item.target if who == 'a' else 'yes'}" for item in items for who in "ab"
+    ]
+    write_csv(tmp_path / "answers.csv", *answers)
+    assert (
+        run("audit", folder, "--recorded", tmp_path / "answers.csv", "--out", folder / "out", "-q")[
+            0
+        ]
+        == 0
+    )
+    assert run("export", folder, "--to", folder / "croissant.json")[0] == 0
+    assert issues(folder / "croissant.json")[0] == set()
+    written = json.loads((folder / "croissant.json").read_text())
+    read = mlcroissant.Dataset(jsonld=str(folder / "croissant.json")).metadata
+    assert read.ctx.is_v1_1()
+    assert (read.data_collection, read.data_use_cases) == ("As drawn.", ["As drawn."])
+    (biases,) = read.data_biases
+    assert biases.startswith("As drawn.")
+    (limits,) = read.data_limitations
+    found = lint_benchmarks(str(folder))[0].findings
+    grave = [
+        f.sentence
+        for f in found
+        if code_of(f.name).severity != "note" and not code_of(f.name).code.startswith("C")
+    ]
+    assert grave
+    for sentence in grave:
+        assert (sentence in limits) != (sentence in biases), sentence
+    (audit,) = hqm.Audit.load(folder / "out" / "audit.json").audits
+    assert hqm.Statement.parse(written["measurementTechnique"]) == audit.statement
 
 
 @pytest.mark.data

@@ -190,6 +190,27 @@ class ShortenedSection(_Section):
     """The file, beside the items, with their weights and with what is lost."""
 
 
+class RaiSection(_Section):
+    """`[rai]`: what only the makers know of their data; metadata of data sets have it as `rai:`."""
+
+    data_collection: str = ""
+    """Where the pictures and questions come from, and how they were chosen."""
+    data_annotation_protocol: str = ""
+    """Who wrote and who checked the right answers, and how."""
+    data_limitations: str = ""
+    """What a score does not say; what `hqm check` finds is added."""
+    data_biases: str = ""
+    """Which groups, places or answers are over-represented; leaks that are found are added."""
+    personal_sensitive_information: str = ""
+    """What the data hold of persons: faces, names, places."""
+    data_use_cases: str = ""
+    """What a score may be used for, and what not."""
+    data_social_impact: str = ""
+    """Whom the use of the data may help or harm."""
+    data_release_maintenance_plan: str = ""
+    """Who mends the data, and where faults are reported."""
+
+
 class Card(_Section):
     """Everything a benchmark says of itself.
 
@@ -237,6 +258,7 @@ class Card(_Section):
     source: SourceSection = SourceSection()
     respondents: RespondentsSection = RespondentsSection()
     shortened: ShortenedSection = ShortenedSection()
+    rai: RaiSection | None = None
 
     @field_validator("types")
     @classmethod

@@ -1,7 +1,8 @@
 """Croissant metadata of a benchmark, so that data set searches and loaders understand it.
 
-Croissant (MLCommons, version 1.0) is JSON-LD in the vocabulary of schema.org: what the data set is,
-its files with their checksums, and how the fields of its records are read from them.
+Croissant (MLCommons, version 1.1) is JSON-LD in the vocabulary of schema.org: what the data set is,
+its files with their checksums, and how the fields of its records are read from them. Its extension
+for responsible AI (`rai:`) says how the data were collected, and what they cannot show.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from typing import Any
 
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.card import Card, FieldsSection
+from hqm.benchmark.findings import Finding, code_of
 from hqm.benchmark.registry import groups, load
 from hqm.errors import DataError, UsageError
 from hqm.files.records import read_records
+from hqm.version import __version__
 
 _CONTEXT: dict[str, Any] = {
     "@language": "en",
@@ -25,11 +28,14 @@ _CONTEXT: dict[str, Any] = {
     "cr": "http://mlcommons.org/croissant/",
     "rai": "http://mlcommons.org/croissant/RAI/",
     "dct": "http://purl.org/dc/terms/",
+    "arrayShape": "cr:arrayShape",
     "citeAs": "cr:citeAs",
     "column": "cr:column",
     "conformsTo": "dct:conformsTo",
+    "containedIn": "cr:containedIn",
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "description": {"@container": "@language"},
     "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
     "extract": "cr:extract",
@@ -39,10 +45,12 @@ _CONTEXT: dict[str, Any] = {
     "fileSet": "cr:fileSet",
     "format": "cr:format",
     "includes": "cr:includes",
+    "isArray": "cr:isArray",
     "isLiveDataset": "cr:isLiveDataset",
     "jsonPath": "cr:jsonPath",
     "key": "cr:key",
     "md5": "cr:md5",
+    "name": {"@container": "@language"},
     "parentField": "cr:parentField",
     "path": "cr:path",
     "recordSet": "cr:recordSet",
@@ -69,7 +77,44 @@ _ABOUT = {
 _ENCODINGS = {".json": "application/json", ".jsonl": "application/jsonlines", ".csv": "text/csv"}
 
 
-def croissant_metadata(benchmark: Benchmark, beside: Path) -> dict[str, Any]:
+_FOUND = {"data_limitations": "STWIDF", "data_biases": "L"}
+"""Field -> the codes of findings that belong to it, by their first letter."""
+_CONFORMS = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
+
+
+def _rai_name(field: str) -> str:
+    first, *rest = field.split("_")
+    return f"rai:{first}{''.join(map(str.title, rest))}"
+
+
+def unsaid_fields(card: Card) -> list[str]:
+    """Return the fields of responsible AI that the card leaves empty and no check can fill.
+
+    Only a card with a section `[rai]` is asked for them: that of a release is not its makers'.
+    """
+    if card.rai is None:
+        return []
+    said = card.rai.model_dump()
+    return [_rai_name(name) for name, text in said.items() if not text and name not in _FOUND]
+
+
+def _responsible(card: Card, findings: Sequence[Finding]) -> dict[str, str]:
+    """What the makers say of their data, with what the check found of it."""
+    said: dict[str, str] = card.rai.model_dump() if card.rai is not None else {}
+    if not said.get("data_collection") and card.source.images:
+        said["data_collection"] = card.source.images
+    for field, codes in _FOUND.items():
+        of_field = [f for f in findings if code_of(f.name).code[0] in codes]
+        sentences = [f"{f.sentence}." for f in of_field if code_of(f.name).severity != "note"]
+        if sentences:
+            what = f"Found by a check of HQM {__version__}: {' '.join(sentences)}"
+            said[field] = f"{said.get(field, '')} {what}".strip()
+    return {_rai_name(field): text for field, text in said.items() if text}
+
+
+def croissant_metadata(
+    benchmark: Benchmark, beside: Path, findings: Sequence[Finding] = (), statement: str = ""
+) -> dict[str, Any]:
     """The Croissant metadata of a benchmark.
 
     Files that lie in the benchmark's folder are named relative to the metadata file, files of a
@@ -80,6 +125,10 @@ def croissant_metadata(benchmark: Benchmark, beside: Path) -> dict[str, Any]:
     ----------
     beside
         The folder that the metadata file goes to.
+    findings
+        Those of the check, for the limits and biases.
+    statement
+        The reliability statement of an audit.
 
     Raises
     ------
@@ -111,15 +160,28 @@ def croissant_metadata(benchmark: Benchmark, beside: Path) -> dict[str, Any]:
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
-        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "conformsTo": _CONFORMS,
         **{key: value for key, value in about.items() if value},
+        **_responsible(card, findings),
+        **({"measurementTechnique": statement} if statement else {}),
         "distribution": files,
         "recordSet": records,
     }
 
 
-def write_croissant(name: str, path: Path, data: Path | None = None) -> int:
+def write_croissant(
+    name: str,
+    path: Path,
+    data: Path | None = None,
+    findings: Sequence[Finding] = (),
+    statement: str = "",
+) -> int:
     """Write the metadata of the benchmark of this name, and return how many files they describe.
+
+    Parameters
+    ----------
+    findings, statement
+        As in `croissant_metadata`.
 
     Raises
     ------
@@ -131,7 +193,7 @@ def write_croissant(name: str, path: Path, data: Path | None = None) -> int:
         raise UsageError(
             f"{name} stands for several benchmarks", remedy=f"Export one of {members}."
         )
-    metadata = croissant_metadata(load(name, data=data), path.parent)
+    metadata = croissant_metadata(load(name, data=data), path.parent, findings, statement)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(metadata, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

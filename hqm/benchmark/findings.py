@@ -122,6 +122,12 @@ _ALL = (
     Code("C102", "no-citation", "warning", "The card names nothing to cite."),
     Code("C103", "no-summary", "note", "The card has no sentence that says what is measured."),
     Code(
+        "C104",
+        "no-responsible-ai",
+        "note",
+        "The section `[rai]` of the card leaves out what NeurIPS asks for and only the makers know.",
+    ),
+    Code(
         "D101",
         "duplicate-question",
         "warning",
@@ -333,6 +339,7 @@ _REMEDIES = {
     "C101": 'Name the licence in the card: licence = "CC-BY-4.0".',
     "C102": 'Name what to cite in the card: citation = "...".',
     "C103": 'Say in the card in one sentence what is measured: summary = "...".',
+    "C104": "Write a sentence for each under [rai] in card.toml; `hqm export` puts it into the metadata.",
     "D101": "Keep one of the rows that repeat a picture and question.",
     "D102": "Keep one of the questions that differ in no word.",
     "D103": "Read the picture, keep the right answer, and take the other row out.",

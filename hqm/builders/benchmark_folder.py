@@ -198,6 +198,12 @@ def _card(
         "data": {"items": ITEMS, "images": "images"},
         **recipe.card,
         **({"respondents": {"embedded": list(source.respondents)}} if source.respondents else {}),
+        "rai": {
+            "data_collection": f"{len(records)} items, drawn by the recipe `{recipe.name}` of"
+            f" hqm-audit {__version__} from {Path(source.name).name}; the seed fixes them.",
+            "data_annotation_protocol": f"The right answers follow from the annotations; {PROVENANCE}"
+            " has the rule and the annotation behind each.",
+        },
     }
     return toml_text(card)
 

@@ -22,7 +22,7 @@ from typing import Any, cast, get_args
 import numpy as np
 
 from hqm.auditing.gate import default_text
-from hqm.benchmark.card import Card
+from hqm.benchmark.card import Card, RaiSection
 from hqm.benchmark.items import item_type, read_items
 from hqm.benchmark.new_items import parse_columns, read_questions
 from hqm.benchmark.new_sources import Gathered, open_source
@@ -352,6 +352,8 @@ def _card(
             "[respondents]          # the sample items' own; leave them out with your own items",
         ]
         lines += [f"embedded = {toml_value(list(respondents))}"]
+    lines += ["", "[rai]                  # what only you know; `hqm check` names what is empty"]
+    lines += [f'{field} = ""' for field in RaiSection.model_fields]
     return "\n".join(lines) + "\n"
 
 

@@ -178,6 +178,7 @@ def export(
     the tool asks them; `hqm import` takes its logs and the records of Every Eval Ever back.
     """
     from hqm.benchmark.croissant import write_croissant
+    from hqm.lint import lint_benchmarks
     from hqm.store.database import Store
     from hqm.store.exchange import export_store
 
@@ -193,10 +194,28 @@ def export(
     elif to in TOOLS:
         _hand_over(what, to, out, options)
     elif to.endswith(".json"):
-        print(f"{write_croissant(what, Path(to), options.what.data)} files described: {to}")
+        data = options.what.data
+        findings = [found for each in lint_benchmarks(what, data=data) for found in each.findings]
+        described = write_croissant(what, Path(to), data, findings, _statement(what))
+        print(f"{described} files described: {to}")
     else:
         with Store(Path(what), readonly=True) as opened:
             print(f"{export_store(opened, Path(to))} rows: {to}")
+
+
+def _statement(folder: str) -> str:
+    """The reliability statement of the audit in a benchmark's folder, where there is one of it."""
+    from hqm.auditing.audit import Audit
+    from hqm.benchmark.card import Card
+
+    path, card = Path(folder, "out", "audit.json"), Path(folder, "card.toml")
+    if not (path.is_file() and card.is_file()):
+        return ""
+    about = Card.load(card)
+    for audit in Audit.load(path).audits:
+        if (audit.benchmark, audit.version) == (about.name, about.version):
+            return str(audit.statement)
+    return ""
 
 
 def _publish(

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.card import Card
 from hqm.benchmark.corrected_keys import read_key
+from hqm.benchmark.croissant import unsaid_fields
 from hqm.benchmark.findings import (
     CODES,
     NO_COPIES,
@@ -509,3 +510,7 @@ def _card(benchmark: Benchmark) -> Iterable[Finding]:
         yield Finding("no-citation", "the card names nothing to cite")
     if not card.summary:
         yield Finding("no-summary", "the card has no sentence that says what is measured")
+    if unsaid := unsaid_fields(card):
+        yield Finding(
+            "no-responsible-ai", f"NeurIPS asks for {', '.join(unsaid)}", examples=tuple(unsaid)
+        )
