@@ -212,7 +212,7 @@ def check(
     show.findings(linted, selection, options.output.as_json)
     if github:
         for each in linted:
-            show.annotations(each, selection, _items_file(benchmarks, each.benchmark))
+            show.github_annotations(each, selection, _items_file(benchmarks, each.benchmark))
     if lists is not None:
         write_text(
             lists,

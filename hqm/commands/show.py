@@ -343,7 +343,7 @@ _LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
 """Severity of a finding -> GitHub's word for it."""
 
 
-def annotations(checked: Checked, selection: Selection, file: str) -> None:
+def github_annotations(checked: Checked, selection: Selection, file: str) -> None:
     """`hqm check --github`: an annotation a finding."""
     for row in (finding.to_dict() for finding in checked.wanted(selection)):
         title = f"{row['code']} {row['name']}"
