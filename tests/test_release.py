@@ -261,10 +261,10 @@ def test_croissant_says_what_the_makers_the_check_and_the_audit_know(
     (biases,) = read.data_biases
     assert biases.startswith("As drawn.")
     (limits,) = read.data_limitations
-    found = lint_benchmarks(str(folder))[0].findings
+    findings = lint_benchmarks(str(folder))[0].findings
     grave = [
         f.sentence
-        for f in found
+        for f in findings
         if code_of(f.name).severity != "note" and not code_of(f.name).code.startswith("C")
     ]
     assert grave

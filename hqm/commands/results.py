@@ -195,7 +195,7 @@ def export(
         _hand_over(what, to, out, options)
     elif to.endswith(".json"):
         data = options.what.data
-        findings = [found for each in lint_benchmarks(what, data=data) for found in each.findings]
+        findings = [oddity for each in lint_benchmarks(what, data=data) for oddity in each.findings]
         described = write_croissant(what, Path(to), data, findings, _statement(what))
         print(f"{described} files described: {to}")
     else:
