@@ -20,7 +20,7 @@ from hqm.reports.tables import (
     cell,
     estimate_text,
     find,
-    interval,
+    interval_in_words,
     known,
     leading,
     percent,
@@ -164,7 +164,7 @@ def _quote(
     audit: BenchmarkAudit, version: str, title: str, estimate: Estimate, template: str
 ) -> Quote:
     spans = [
-        f"95% interval {interval(span, places(estimate))} {over}"
+        f"{interval_in_words(span, places(estimate))} {over}"
         for kind, over in _OVER.items()
         if (span := estimate.interval(kind)) is not None
     ]

@@ -446,7 +446,6 @@ def curves(
 _COLUMNS = 140
 """More items than this share columns of the response map."""
 _SHADES = 6
-_Z = 1.959963984540054
 
 
 def response_map(audit: BenchmarkAudit, metric: str) -> str:
@@ -526,9 +525,6 @@ def _legend(
         x += 26 + width_of(words, 11)
     sheet.boxes([(x, top + 42, 12, 1.5)], QUIET)
     sheet.text(x + 16, top + 43, "not scored", size=11)
-
-
-_AGREEMENT = ("pearson", "icc_a1")
 
 
 def type_pairs(audit: BenchmarkAudit) -> str:

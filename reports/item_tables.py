@@ -108,7 +108,7 @@ def flagged_items(audit: BenchmarkAudit) -> Table:
             shown, which = estimate_text(estimate), _names(estimate.detail, int(estimate.value))
             power = expected_power(estimate)
             if power is not None:
-                which = f"{which}\nThis design would find {percent(power.found_share)} of such items.".strip()
+                which = f"{which}\nThis design would find {percent(power)} of such items.".strip()
         rows.append((Text(statistic_name(statistic), small=meaning), shown, Text(which)))
     return Table(
         "Items to look at",

@@ -12,13 +12,8 @@ from hqm.reports.tables import (
     DASH,
     Text,
     estimate_text,
-    families_source,
-    independent,
-    interval,
     number,
     percent,
-    places,
-    used_by,
 )
 
 from hqm import BenchmarkAudit, Estimate, indicator_named
@@ -50,53 +45,6 @@ def say(template: str, **parts: Text | Estimate | str | int | float | None) -> S
     return tuple(sentence)
 
 
-def spans(estimate: Estimate) -> str:
-    """The intervals in words; empty where there is none.
-
-    >>> from hqm import Interval
-    >>> spans(Estimate("a.b", "m", "", "", "", .9, intervals=(Interval(.8, .95, "model_population", ""),)))
-    '95% interval [0.800, 0.950] for others like them'
-    """
-    named = (
-        ("for these respondents", "fixed_models"),
-        ("for others like them", "model_population"),
-        ("over items", "items"),
-    )
-    known = [(name, span) for name, kind in named if (span := estimate.interval(kind)) is not None]
-    if not known:
-        return ""
-    ranges = ", ".join(f"{interval(span, places(estimate))} {name}" for name, span in known)
-    return f"{known[0][1].level:.0%} interval {ranges}"
-
-
-def used(audit: BenchmarkAudit, estimate: Estimate) -> str:
-    """How many respondents and items an estimate was made from, with the shares that were left
-    out.
-    """
-    of = used_by(estimate)
-    respondents = _part(of.respondents, of.respondents_left_out, "respondent")
-    count = independent(estimate)
-    if count is not None:
-        respondents += (
-            f" that count as {count:.1f} independent ones (families {families_source(audit)})"
-        )
-    return f"{respondents}, {_part(of.items, of.items_left_out, 'item')}"
-
-
-def _part(count: int, left_out: float, what: str) -> str:
-    """A count with its noun, and of how many where a share was left out.
-
-    >>> _part(830, 178 / 1008, "item"), _part(1, 0, "item")
-    ('830 of 1,008 items (17.7% left out)', '1 item')
-    """
-    if not left_out:
-        return counted(count, what)
-    return (
-        f"{count:,} of {counted(round(count / (1 - left_out)), what)} ({percent(left_out, 1)} left"
-        " out)"
-    )
-
-
 def listed(names: Sequence[str]) -> str:
     """Names in a sentence.
 
@@ -119,11 +67,6 @@ def counted(count: int, what: str) -> str:
     ('1 form', '2 forms')
     """
     return f"{count:,} {what}{'s' * (count != 1)}"
-
-
-def have(count: int) -> str:
-    """The verb for a count: `has` for 1, else `have`."""
-    return "has" if count == 1 else "have"
 
 
 def in_words(sentences: Iterable[Sentence]) -> str:

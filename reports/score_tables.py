@@ -22,7 +22,7 @@ from hqm.reports.tables import (
     cell,
     find,
     flag_words,
-    interval,
+    interval_in_words,
     leading,
     number,
     official,
@@ -362,7 +362,7 @@ def lengths(audit: BenchmarkAudit) -> Table:
                 else f"not measured: {estimate.reason}"
             )
             spread = (
-                f" (95% interval {interval(span)} for others like them)" if span is not None else ""
+                f" ({interval_in_words(span)} for others like them)" if span is not None else ""
             )
             unit = " percent of score per percent of length" if estimate.value is not None else ""
             if reason := no_use(estimate):

@@ -690,7 +690,7 @@ def _separate(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     shown = replace(estimate_text(estimate), text=f"{apart} of {pairs}", muted=False)
     sets = ["–".join(short(name) for name in group) for group in tied_sets(audit) if len(group) > 1]
     tied = f" Tied: {'; '.join(sets[:4])}" + (
-        f"; {len(sets) - 4} more sets" if len(sets) > 4 else ""
+        f"; {counted(len(sets) - 4, 'more set')}" if len(sets) > 4 else ""
     )
     return (say("{shown} pairs." + (f"{tied}." if sets else ""), shown=shown),)
 

@@ -95,25 +95,12 @@ def by_oracle(estimate: Estimate) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Power:
-    """What a search for faults would find of faults that were planted."""
-
-    found_share: float
-    planted_share: float | None
-    """In which share of the items they were planted; None where the audit does not say."""
-
-
-def expected_power(estimate: Estimate | None) -> Power | None:
+def expected_power(estimate: Estimate | None) -> float | None:
     """The share of planted wrong labels that this design would find; None where it was not
     estimated.
     """
     stated = estimate.detail.get("power") if estimate is not None else None
-    if isinstance(stated, Mapping):
-        share = known(stated.get("found"))
-        return None if share is None else Power(share, known(stated.get("share_planted")))
-    share = known(stated)
-    return None if share is None else Power(share, None)
+    return known(stated.get("found") if isinstance(stated, Mapping) else stated)
 
 
 def reading_list(
@@ -155,24 +142,6 @@ def used_by(estimate: Estimate) -> Used:
     ]
     shares = [share if 0 < share < 1 else 0.0 for share in left_out]
     return Used(estimate.n_respondents, estimate.n_items, *shares)
-
-
-def independent(estimate: Estimate) -> float | None:
-    """How many independent respondents an interval for others counts, where relatives make them
-    fewer.
-    """
-    n_effective = known(estimate.detail.get("n_effective"))
-    return (
-        n_effective
-        if n_effective is not None and n_effective < estimate.n_respondents - 0.05
-        else None
-    )
-
-
-def families_source(audit: BenchmarkAudit) -> str:
-    """Whether a file says which respondents are relatives, or only their names."""
-    given = any(estimate.detail.get("families") == "as given" for estimate in audit.estimates)
-    return "as given" if given else "told from their names"
 
 
 # --- names in words ---
@@ -385,6 +354,19 @@ def interval(span: Interval | None, digits: int = 3) -> str:
     'at least 0.900'
     """
     return "" if span is None else bracketed(span.low, span.high, digits)
+
+
+def interval_in_words(span: Interval, digits: int = 3) -> str:
+    """An interval with its level.
+
+    >>> interval_in_words(Interval(0.9, 0.98, "fixed_models", ""))
+    '95% interval [0.900, 0.980]'
+    >>> interval_in_words(Interval(0.9, math.inf, "model_population", ""))
+    'at least 0.900 with 95% confidence'
+    """
+    if span.one_sided:
+        return f"{interval(span, digits)} with {span.level:.0%} confidence"
+    return f"{span.level:.0%} interval {interval(span, digits)}"
 
 
 def bracketed(low: float | None, high: float | None, digits: int = 3) -> str:

@@ -360,6 +360,16 @@ def test_the_number_in_a_remedy_brings_the_end_to_the_threshold() -> None:
     half = (math.atanh(0.85) - math.atanh(0.55)) * math.sqrt(12 / (test.needed or 0))
     assert math.tanh(math.atanh(0.85) - half) == pytest.approx(0.75, abs=0.005)
     assert "respondents from 12 to about" in test.remedy
+    # nor does a number help where one respondent makes the correlation
+    found = {"strongest": "blind", "without_strongest": 0.21}
+    carried = replace(form, flags=("DOMINANT_MODEL",), detail=found)
+    (test,) = [
+        t
+        for t in hold_against(audit_of(carried), wanted).tests
+        if t.what.startswith("criterion.pearson")
+    ]
+    assert test.needed is None
+    assert tells(test.remedy, "remedy.one-model", name="blind", value="0.210")
     # no number of respondents helps where the number itself misses it
     missed = replace(form, value=0.7)
     (test,) = [

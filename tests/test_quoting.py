@@ -85,7 +85,7 @@ def test_a_sentence_has_its_interval_what_it_generalises_over_and_its_signature(
         ):
             span = estimate.interval(inference)
             assert span is not None
-            assert f"95% interval {interval(span, places(estimate))} {over}" in sentence
+            assert f"{interval_in_words(span, places(estimate))} {over}" in sentence
         assert f"signature {short_signature(estimate.signature)})." in sentence
     assert "44 of the 45 pairs" in by_title["Separation"].sentence
     assert tells(by_title["Separation"].sentence, "quote.no-interval")

@@ -9,7 +9,7 @@ do.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 from xml.etree import ElementTree
@@ -142,6 +142,8 @@ def of_threshold(estimate: Estimate, wanted: Requirement, value: float, end: flo
         return Remedy(f"{_WORDINGS}; {_OTHERWISE[family]}; {key}")
     needed = _needed(statistic, family, what, n, value, end, wanted)
     otherwise = _OTHERWISE.get(family, "drop the claim")
+    if what == "respondents" and "DOMINANT_MODEL" in estimate.flags:
+        return Remedy(f"{_of_one_model(estimate.detail)}; {otherwise}; {key}")
     if needed is None:
         missed = value < wanted.bound if wanted.at_least is not None else value > wanted.bound
         first = (
@@ -158,6 +160,17 @@ def of_threshold(estimate: Estimate, wanted: Requirement, value: float, end: flo
     return Remedy(
         f"Raise the number of {what} from {n:,} to about {needed:,}{also}; {otherwise}; {key}",
         float(needed),
+    )
+
+
+def _of_one_model(detail: Mapping[str, Any]) -> str:
+    """Say what helps where one or two respondents make a correlation by themselves."""
+    without = detail.get("without_strongest")
+    alone = "it is undefined" if without is None else f"it is {float(without):.3f}"
+    return (
+        f"Read it without {detail.get('strongest') or 'the respondent that carries it'}, where"
+        f" {alone}; further respondents help only if their scores lie between that one and the"
+        " rest"
     )
 
 

@@ -212,8 +212,7 @@ def _verify(audit: Audit, signature: str, as_json: bool) -> None:
         tables = importlib.import_module("hqm.reports.tables")
         for name, estimate in estimates:
             spans = "; ".join(
-                f"{i.level:.0%} interval {tables.interval(i, tables.places(estimate))}"
-                f" ({i.inference})"
+                f"{tables.interval_in_words(i, tables.places(estimate))} ({i.inference})"
                 for i in estimate.intervals
             )
             shown = tables.estimate_text(estimate).text
