@@ -76,6 +76,7 @@ from .comparison.measures import Comparison as Comparison
 from .comparison.measures import Difference as Difference
 from .comparison.measures import ForecastPair as ForecastPair
 from .comparison.measures import Measure as Measure
+from .comparison.measures import measures_of as measures_of
 from .decisions.cheapest_study import design as design
 from .decisions.cheapest_study import design_of_scores as design_of_scores
 from .decisions.confidence_sequences import ConfidenceSequence as ConfidenceSequence

@@ -21,8 +21,6 @@ from hqm.psychometrics import Coefficient, Contest, ReliabilityDifference
 
 Outcome = Literal["first", "second", "not shown", "not tested"]
 _CHANCE = 0.05
-_PAIRS = 3
-"""How many pairs of measures have a sentence of their own; the tables have all."""
 _REPEATED = {
     "test_retest": "With another seed",
     "parallel_forms": "With another wording",
@@ -39,21 +37,6 @@ class Answer:
     question: str
     verdict: str
     sentences: tuple[str, ...]
-    evidence: str = ""
-    """The name of the table that has the evidence."""
-
-
-def answers(comparison: Comparison) -> tuple[Answer, ...]:
-    """The first screen of the page."""
-    what = compared(comparison)
-    return (
-        _more_reliable(comparison, what),
-        _to_report(comparison, what),
-        _closer_to_people(comparison),
-        _same_order(comparison),
-        _separates(comparison),
-        Answer("What is not known?", "", not_known(comparison), "differences"),
-    )
 
 
 def compared(comparison: Comparison) -> str:
@@ -125,84 +108,43 @@ def most_reliable(comparison: Comparison, *, others: bool = False) -> str:
     return ""
 
 
-def _more_reliable(comparison: Comparison, what: str) -> Answer:
-    question = f"Which {what} has the higher reliability?"
-    retests = _of(comparison, "test_retest")
-    these, others = most_reliable(comparison), most_reliable(comparison, others=True)
-    if not retests:
-        verdict = "Not tested with another seed"
-    elif these and these == others:
-        verdict = f"{these}, for these respondents and for others like them"
-    elif these:
-        verdict = f"{these}, for these respondents; for others it is not shown"
-    elif others:
-        verdict = f"{others}, for other respondents; for these it is not shown"
-    else:
-        verdict = (
-            "Not shown with another seed"
-            if any(set(for_whom(d)) != {"not tested"} for d in retests)
-            else "Not tested"
-        )
-    apart = [family for family in _REPEATED if any(map(_shown, _of(comparison, family)))]
-    if not (these or others):
-        where = [
-            varied.lower()
-            for family, varied in _REPEATED.items()
-            if family in apart and family != "test_retest"
-        ]
-        verdict += f"; {listed(where)}, differences are shown" if where else ""
-    sentences = [_range(comparison)] if len(comparison.measures) > 2 else []
-    # what is shown stands before what is not
-    for family in sorted(_REPEATED, key=lambda family: family not in apart):
-        sentences += _pairs(_of(comparison, family), comparison)
-    sentences += _pairs(_of(comparison, "test_retest", own=False), comparison)
-    return Answer(question, verdict, tuple(filter(None, sentences)), "differences")
-
-
-def _range(comparison: Comparison) -> str:
-    """The reliability of every measure, where there are more than two."""
-    for statistic in ("rho_g", "icc_a1", "pearson"):
-        by = comparison.indicators.get(f"test_retest.{statistic}", {})
-        known = {label: c for label, c in by.items() if math.isfinite(c.value)}
-        if len(known) == len(comparison.measures):
-            order = sorted(known, key=lambda label: -known[label].value)
-            return (
-                f"With another seed, {_BRIEF[statistic]} is"
-                f" {listed([f'{number(known[label].value)} ({label})' for label in order])}."
-            )
-    return ""
-
-
-def _pairs(tests: Sequence[Difference], comparison: Comparison) -> list[str]:
-    """A sentence for each pair of which something is shown, and for the widest apart where nothing
-    is; then how many remain.
-    """
-    if not tests:
-        return []
-    order = sorted(tests, key=lambda d: (not _shown(d), -abs(d.others.difference)))
-    said = max(1, min(_PAIRS, sum(map(_shown, order))))
-    sentences = [difference_in_words(d, comparison) for d in order[:said]]
-    rest = order[said:]
-    if rest:
-        shown, pairs = sum(map(_shown, rest)), counted(len(rest), "further pair")
-        sentences.append(
-            f"Of the {pairs}, {shown} {'differs' if shown == 1 else 'differ'} beyond chance."
-            if shown
-            else f"Of the {pairs}, a difference is shown for none."
-        )
-    return sentences
+def largest_difference(comparison: Comparison) -> Difference | None:
+    """The largest difference that is shown, whatever source of error it belongs to."""
+    own = [d for d in comparison.differences if d.length is None and _shown(d)]
+    return max(own, key=lambda d: abs(d.others.difference), default=None)
 
 
 def strongest(comparison: Comparison) -> str:
-    """The largest difference that is shown, whatever source of error it belongs to."""
-    own = [d for d in comparison.differences if d.length is None and _shown(d)]
-    if not own:
-        return "No difference between these measures is shown."
-    return difference_in_words(max(own, key=lambda d: abs(d.others.difference)), comparison)
+    """The largest difference that is shown, in one line."""
+    if not comparison.respondents:
+        return "These measures have different respondents: they stand side by side, untested."
+    d = largest_difference(comparison)
+    if d is None:
+        return "It is not shown that any of these measures repeats better than another."
+    these, others = for_whom(d)
+    winner = these if these in _WON else others
+    more, less = (d.first, d.second) if winner == "first" else (d.second, d.first)
+    high, low = d.others.first, d.others.second
+    if winner == "second":
+        high, low = low, high
+    family, _, statistic = d.indicator.partition(".")
+    claim = f"{less} agrees less with people's labels than {more}"
+    if family in _REPEATED:
+        claim = f"{_REPEATED[family]}, {less} repeats less well than {more}"
+    whom = f"for these {len(comparison.respondents)} respondents"
+    if these not in _WON:
+        whom = "for other respondents"
+    elif these == others:
+        whom += " and for others like them"
+    name = _BRIEF.get(statistic, statistic)
+    return f"{claim}: {name} {number(low)} against {number(high)}, {whom}."
+
+
+_WON: tuple[Outcome, ...] = ("first", "second")
 
 
 def _shown(difference: Difference) -> bool:
-    return any(o in ("first", "second") for o in for_whom(difference))
+    return any(outcome in _WON for outcome in for_whom(difference))
 
 
 def difference_in_words(d: Difference, comparison: Comparison) -> str:
@@ -275,10 +217,11 @@ _CAVEAT = (
 )
 
 
-def _to_report(comparison: Comparison, what: str) -> Answer:
+def to_report(comparison: Comparison) -> Answer:
     """The measure that is shown to repeat best, unless a test shows another to be better in
     something else.
     """
+    what = compared(comparison)
     question, best = f"Which {what} to report?", most_reliable(comparison)
     against = [
         (family, other.label)
@@ -300,7 +243,7 @@ def _to_report(comparison: Comparison, what: str) -> Answer:
             f" {listed(rest) if len(rest) == 1 else 'another'} to be better in anything else."
         )
         kept = [first, *_by_length(comparison, best), caveat]
-        return Answer(question, best, tuple(kept), "differences")
+        return Answer(question, best, tuple(kept))
     if best:
         words = {
             "criterion": "agrees more with people's labels",
@@ -318,13 +261,12 @@ def _to_report(comparison: Comparison, what: str) -> Answer:
             question,
             f"{verdict}, side by side",
             (f"{best} repeats better, but {better}. {tail}", caveat),
-            "differences",
         )
     advice = (
         f"Choose the {what} by what it measures and by what earlier work reports, before looking at"
         " the scores, and report the others beside it."
     )
-    return Answer(question, "These tests do not decide", (advice, caveat), "differences")
+    return Answer(question, "These tests do not decide", (advice, caveat))
 
 
 def _by_length(comparison: Comparison, best: str) -> list[str]:
@@ -344,115 +286,6 @@ def _by_length(comparison: Comparison, best: str) -> list[str]:
         f"At {number(comparison.length, 0)} items each it is not shown to have a higher reliability"
         f" than {listed(longer)}: the advantage may be that of its {items:,} items."
     ]
-
-
-def _closer_to_people(comparison: Comparison) -> Answer:
-    question = "Which agrees more with people?"
-    tests = _of(comparison, "criterion")
-    if not tests:
-        known = [m.label for m in comparison.measures if "criterion" in m.pairs]
-        reason = (
-            f"People's labels are at hand for {listed(known)} alone."
-            if known
-            else (
-                "No people judged the answers of these audits; --criterion FILE brings their"
-                " labels."
-            )
-        )
-        return Answer(question, "Not measured", (reason,), "")
-    labels = [m.label for m in comparison.measures]
-    best = next(
-        (
-            a
-            for a in labels
-            if all(_higher(comparison, "criterion", a, b) for b in labels if b != a)
-        ),
-        "",
-    )
-    verdict = f"{best}, for these respondents" if best else "Not shown"
-    return Answer(question, verdict, tuple(_pairs(tests, comparison)), "differences")
-
-
-def _same_order(comparison: Comparison) -> Answer:
-    question = "Do they put the respondents in the same order?"
-    opposed = [(s, pair) for s in comparison.separations for pair in s.opposed]
-    known = [a for a in comparison.agreements if math.isfinite(a.pearson.value)]
-    sentences = []
-    for a in sorted(known, key=lambda a: a.pearson.value)[:_PAIRS]:
-        span = (
-            f", 95% interval {_span(a.pearson)} for others like them"
-            if math.isfinite(a.pearson.low)
-            else ", no interval"
-        )
-        same = (
-            "; both were scored from the same answers, which alone makes them alike"
-            if a.same_answers
-            else ""
-        )
-        sentences.append(
-            f"{a.first} and {a.second} correlate r {number(a.pearson.value)}{span}{same}."
-        )
-    if len(known) > _PAIRS:
-        sentences.append(
-            f"Those are the lowest of {len(known)} correlations; the highest is"
-            f" {number(max(a.pearson.value for a in known))}."
-        )
-    if opposed:
-        s, (better, worse) = opposed[0]
-        count = counted(len(opposed), "pair")
-        sentences.append(
-            f"{count} of respondents {'stands' if len(opposed) == 1 else 'stand'} in opposite"
-            f" orders, separated by both measures; the first: {short(better)} is better than"
-            f" {short(worse)} by {s.first}, and worse by {s.second}."
-        )
-        verdict = f"Not all: {count} {'is' if len(opposed) == 1 else 'are'} reversed beyond chance"
-    elif comparison.separations:
-        sentences.append(
-            "No pair of respondents that two measures both separate stands in opposite orders."
-        )
-        verdict = "No reversal is shown"
-    else:
-        verdict = "Not tested"
-    return Answer(question, verdict, tuple(sentences), "agreement")
-
-
-def separated(comparison: Comparison) -> dict[str, tuple[int, int]]:
-    """Measure -> how many pairs of respondents it separates, of how many."""
-    counts: dict[str, tuple[int, int]] = {}
-    for s in comparison.separations:
-        counts[s.first] = (s.both + len(s.only_first), s.pairs)
-        counts[s.second] = (s.both + len(s.only_second), s.pairs)
-    return counts
-
-
-def _separates(comparison: Comparison) -> Answer:
-    question, counts = "Which separates more respondents?", separated(comparison)
-    if not counts:
-        return Answer(
-            question,
-            "Not measured",
-            ("The scores have no intervals over pictures for every respondent.",),
-            "",
-        )
-    order = sorted(counts, key=lambda label: -counts[label][0])
-    pairs = counts[order[0]][1]
-    said = listed([f"{counts[label][0]} of {pairs} pairs by {label}" for label in order])
-    most = counts[order[0]][0]
-    leading = [label for label in order if counts[label][0] == most]
-    verdict = (
-        f"{leading[0]}, in this audit" if len(leading) == 1 else "As many by " + listed(leading)
-    )
-    return Answer(
-        question,
-        verdict,
-        (
-            (
-                f"Separated beyond chance: {said}. The counts are of these respondents; no test"
-                " compares them."
-            ),
-        ),
-        "separation",
-    )
 
 
 def not_known(comparison: Comparison) -> tuple[str, ...]:
@@ -496,6 +329,20 @@ def _plain(note: str) -> str:
         note.partition(": ")[2][:1].upper() + note.partition(": ")[2][1:]
         if note.startswith("LENGTH_CONFOUND")
         else note
+    )
+
+
+def reversed_pairs(comparison: Comparison) -> str:
+    """How many pairs of respondents two measures separate in opposite orders."""
+    opposed = [(s, pair) for s in comparison.separations for pair in s.opposed]
+    if not opposed:
+        return "No pair of respondents that two measures both separate stands in opposite orders."
+    s, (better, worse) = opposed[0]
+    verb = "stands" if len(opposed) == 1 else "stand"
+    return (
+        f"{counted(len(opposed), 'pair')} of respondents {verb} in opposite orders, separated by"
+        f" both measures; the first: {short(better)} is better than {short(worse)} by {s.first},"
+        f" and worse by {s.second}."
     )
 
 

@@ -26,11 +26,13 @@ from hqm.reports.benchmark_card import Quote, bibtex, gate_table, of_benchmark, 
 from hqm.reports.drawings import Figure, administration_figures, drawn_if_any
 from hqm.reports.evidence_tables import estimates_by_family
 from hqm.reports.item_tables import FACETS, MARKS, Listed, ToRead, as_shown, lists, to_read
+from hqm.reports.latex_tables import on_page
+from hqm.reports.paper import quality
 from hqm.reports.phrases import Terms
 from hqm.reports.sentences import MendLine, mend_lines
 from hqm.reports.tables import Table, short
 
-from hqm import Audit, BenchmarkAudit, Gate, Policy, hold_against, to_mend
+from hqm import Audit, BenchmarkAudit, Gate, Policy, hold_against, measures_of, to_mend
 
 if TYPE_CHECKING:
     import jinja2
@@ -194,7 +196,7 @@ def render(audit: Audit, sections: Sequence[Section]) -> str:
         .get_template("evidence.html")
         .render(
             audit=audit,
-            summary=tables.summary(audit),
+            summary=on_page(quality(measures_of(audit.audits), None)),
             sections=sections,
             marks=MARKS,
             record=tables.record(audit),
@@ -353,7 +355,8 @@ def _parts(audit: BenchmarkAudit) -> Iterable[Part]:
         anchor="blind",
     )
     yield Part("Unscored answers", [score_tables.states(audit)], anchor="states")
-    yield Part(side_tables.TOOLS_TITLE, side_tables.harness_parts(audit))
+    tools = side_tables.harness_tables(audit.tools)
+    yield Part(side_tables.TOOLS_TITLE, [on_page(table) for table in tools if table.rows])
     yield Part("Forms and data", [score_tables.forms(audit), score_tables.findings(audit)])
     yield Part("All estimates", estimates_by_family(audit))
 

@@ -14,16 +14,15 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, takewhile
+from itertools import groupby
 from typing import Any, Literal
 
-from hqm.reports.tables import bracketed, number, withheld_note
+from hqm.reports.tables import Mark, Table, Text, anchor, bracketed, number, withheld_note
 
 from hqm import Estimate, UsageError
 
 # --- tables for papers, and their Markdown, CSV and JSON ---
 
-Mark = Literal["", "best", "second"]
 Kind = Literal["text", "number", "interval"]
 
 
@@ -121,13 +120,37 @@ def estimated(
     return replace(entry, span=f"{entry.span}{withheld_note(estimate)}".strip())
 
 
+def on_page(table: PaperTable) -> Table:
+    """The table as a page shows it: intervals beneath their numbers, which link to signatures."""
+    rows = [
+        tuple(
+            Text(
+                entry.text,
+                entry.signature,
+                link=anchor(entry.signature) if entry.signature else "",
+                small=entry.span,
+                mark=entry.mark,
+            )
+            for entry in row
+        )
+        for row in table.rows
+    ]
+    numbers = tuple(i for i, column in enumerate(table.columns) if column.kind != "text")
+    titles = [column.title for column in table.columns]
+    columns = tuple(
+        heading(column) if titles.count(column.title) > 1 else column.title
+        for column in table.columns
+    )
+    return Table(table.caption, columns, tuple(rows), numbers, table.notes, fold=table.fold)
+
+
 def markdown(tables: Sequence[PaperTable]) -> str:
     """Tables as Markdown: best in bold, second best underlined; signatures at the end of the
     file.
     """
     blocks = []
     for table in tables:
-        heads = [f"{c.group}: {c.title}" if c.group else c.title for c in table.columns]
+        heads = [heading(column) for column in table.columns]
         lines = [
             f"**{_cell(table.name)}.** {_cell(table.caption)}",
             "",
@@ -249,17 +272,15 @@ def signatures(tables: Sequence[PaperTable]) -> list[tuple[str, str]]:
 
 # The rule: letters as wide as Computer Modern's (cmr10, The Computer Modern Typefaces), 8 pt for
 # what stands in a table and 7 pt for its intervals, 4 pt to either side of a column. Papers have
-# columns of 3.03 in (ACL), 3.25 in (CVPR, ICML), 3.33 in (ACM) and 3.5 in (IEEE); a piece fits
-# the narrowest.
+# columns of 3.03 in (ACL), 3.25 in (CVPR, ICML), 3.33 in (ACM) and 3.5 in (IEEE), and are 5.5 in
+# (NeurIPS) to 7 in wide: a table fits the narrowest column, or else stands over both (`table*`).
 
 POINTS = 72.27
 """TeX's points in an inch."""
-NARROWEST = 3.03 * POINTS
-"""The narrowest column, in points."""
+NARROWEST, ACROSS = 3.03 * POINTS, 5.5 * POINTS
+"""The narrowest column, and the narrowest page without its margins, in points."""
 GAP = 8.0
 """Between two columns: LaTeX's `tabcolsep` on both sides, set to 4 pt."""
-SPAN_GAP = 3.0
-"""Between a number and its interval."""
 TABLE, INTERVAL = 8.0, 7.0
 """Sizes of letters."""
 _LARGER = {8.0: 0.850, 7.0: 0.798}
@@ -333,25 +354,8 @@ def width_of_column(table: PaperTable, index: int) -> float:
         return min(max((width_of(word) for word in words), default=0.0), _LONGEST)
     numbers = max((width_of(e.text) for e in entries), default=0.0)
     if column.kind == "interval":
-        spans = max((width_of(e.span, INTERVAL) for e in entries), default=0.0)
-        numbers += SPAN_GAP + spans if spans else 0.0
+        numbers = max([numbers, *(width_of(e.span, INTERVAL) for e in entries)])
     return max([numbers, *(width_of(line) for line in lines_of(column.title, numbers))])
-
-
-def _keys(table: PaperTable) -> list[int]:
-    """The leading columns of text that tell the rows apart, as few as it takes: every piece repeats
-    them.
-    """
-    texts = list(takewhile(lambda i: table.columns[i].kind == "text", range(len(table.columns))))
-    tries = [
-        texts[:1],
-        *([texts[0], i] for i in texts[1:]),
-        *(texts[:k] for k in range(3, len(texts))),
-    ]
-    for keys in tries:
-        if len({tuple(row[k].text for k in keys) for row in table.rows}) == len(table.rows):
-            return keys
-    return texts
 
 
 def width_needed(table: PaperTable) -> float:
@@ -361,38 +365,24 @@ def width_needed(table: PaperTable) -> float:
     )
 
 
-def pieces(table: PaperTable, room: float = NARROWEST) -> tuple[PaperTable, ...]:
-    """The table, or where it is wider than the room its pieces, each with the columns that name the
-    rows.
+def fitted(table: PaperTable) -> PaperTable:
+    """The table, or where it is wider than a page the same numbers with a row for each."""
+    if width_needed(table) <= ACROSS:
+        return table
+    names = [i for i, column in enumerate(table.columns) if column.kind == "text"]
+    rows = [
+        (*(row[i] for i in names), plain(heading(column)), entry)
+        for row in table.rows
+        for column, entry in zip(table.columns, row, strict=True)
+        if column.kind != "text" and entry.value is not None
+    ]
+    columns = (*(table.columns[i] for i in names), Column("What", "text"), Column("", "interval"))
+    return replace(table, columns=columns, rows=tuple(rows))
 
-    Columns of one group stay together where they fit. The first piece has the notes.
-    """
-    keys = _keys(table)
-    rest = [i for i in range(len(table.columns)) if i not in keys]
-    if not rest or width_needed(table) <= room:
-        return (table,)
-    # as wide as names need to be readable
-    names = max(sum(width_of_column(table, k) + GAP for k in keys), 60.0 + GAP)
-    # a column that is parted from its group says the group in its own title
-    heads = {
-        i: max((width_of(word) for word in f"{table.columns[i].group}:".split()), default=0.0)
-        for i in rest
-    }
-    cost = {i: max(width_of_column(table, i), heads[i]) + GAP for i in rest}
 
-    def fits(columns: Sequence[int]) -> bool:
-        return names + sum(cost[i] for i in columns) - GAP <= room
-
-    parts: list[list[int]] = [[]]
-    for _, members in groupby(rest, key=lambda i: table.columns[i].group or i):
-        block = list(members)
-        if parts[-1] and fits(block) and not fits([*parts[-1], *block]):
-            parts.append([])
-        for i in block:
-            if parts[-1] and not fits([*parts[-1], i]):
-                parts.append([])
-            parts[-1].append(i)
-    return tuple(_piece(table, [*keys, *part], n) for n, part in enumerate(filter(None, parts)))
+def heading(column: Column) -> str:
+    """What a column is called where its group stands nowhere else."""
+    return f"{column.group}: {column.title}" if column.group else column.title
 
 
 def pages(table: PaperTable, most: int = PAGE) -> tuple[PaperTable, ...]:
@@ -403,11 +393,14 @@ def pages(table: PaperTable, most: int = PAGE) -> tuple[PaperTable, ...]:
     others = sum(
         width_of_column(table, i) + GAP for i in range(len(table.columns)) if i not in texts
     )
-    room = max((NARROWEST - others) / max(len(texts), 1) - GAP, _LONGEST)
+    width = NARROWEST if width_needed(table) <= NARROWEST else ACROSS
+    room = max((width - others) / max(len(texts), 1) - GAP, _LONGEST)
     parts: list[list[tuple[Entry, ...]]] = [[]]
-    left = most - sum(len(lines_of(note, NARROWEST)) for note in table.notes)
+    left = most - sum(len(lines_of(note, width)) for note in table.notes)
     for row in table.rows:
-        height = max((len(lines_of(row[i].text, room)) for i in texts), default=1)
+        # an interval stands beneath its number
+        lines = [2 if entry.span else 1 for entry in row]
+        height = max([*lines, *(len(lines_of(row[i].text, room)) for i in texts)])
         if parts[-1] and left < height:
             parts.append([])
             left = most
@@ -425,36 +418,6 @@ def pages(table: PaperTable, most: int = PAGE) -> tuple[PaperTable, ...]:
         )
         for n, rows in enumerate(parts)
     )
-
-
-def _piece(table: PaperTable, columns: Sequence[int], n: int) -> PaperTable:
-    own = [table.columns[i] for i in columns if i not in _keys(table)]
-    about = dict.fromkeys(c.group or c.title for c in own)
-    return replace(
-        table,
-        name=table.name if not n else f"{table.name}-{n + 1}",
-        caption=f"{table.caption.rstrip('.?')}: {', '.join(filter(None, about))}.",
-        columns=tuple(
-            _alone(table.columns[i], [table.columns[k] for k in columns]) for i in columns
-        ),
-        rows=tuple(tuple(row[i] for i in columns) for row in table.rows),
-        notes=table.notes if n == 0 else (),
-    )
-
-
-def _alone(column: Column, all_of_it: Sequence[Column]) -> Column:
-    """A column of a group of which nothing else is in this piece says the group in its own
-    title.
-    """
-    if column.group and sum(other.group == column.group for other in all_of_it) == 1:
-        return replace(
-            column,
-            title=(
-                column.group if column.title in column.group else f"{column.group}: {column.title}"
-            ),
-            group="",
-        )
-    return column
 
 
 _WRITTEN = {
@@ -512,6 +475,9 @@ _T1 = frozenset("ĂăĄąĆćČčĎďĐđĘęĚěĞğİıĹĺĽľŁłŃńŇňŐ�
 HEAD = r"""% Made by HQM. Needs in the preamble:
 %   \usepackage[T1]{fontenc} \usepackage{textcomp,amssymb,booktabs,tabularx,array}
 """
+STACKED = r"""\providecommand{\hqminterval}[2]{\begin{tabular}[t]{@{}r@{}}#1\\[-1pt]\scriptsize #2\end{tabular}}
+"""
+"""A number with its interval beneath it."""
 
 
 def escape(text: str) -> str:
@@ -538,8 +504,8 @@ def latex(tables: Sequence[PaperTable], *, siunitx: bool = True) -> str:
     r"""Tables as a file for \input: each is a float with caption and label, and the signatures
     follow as comments.
 
-    Nothing is scaled: a table that is wider than a column of a paper, or taller than its page,
-    becomes several.
+    Nothing is scaled: a table that is wider than a column of a paper stands over both, and one that
+    is taller than its page becomes several.
 
     Parameters
     ----------
@@ -549,16 +515,11 @@ def latex(tables: Sequence[PaperTable], *, siunitx: bool = True) -> str:
         Align numbers at the decimal point with siunitx's `S` columns; without it they are
         right-aligned.
     """
-    blocks = [
-        _float(page, siunitx)
-        for table in tables
-        for piece in pieces(table)
-        for page in pages(piece)
-    ]
+    blocks = [_float(page, siunitx) for table in tables for page in pages(fitted(table))]
     comments = [f"% {_comment(place)}: {_comment(line)}\n" for place, line in signatures(tables)]
     return "\n".join(
         [
-            HEAD + ("%   \\usepackage{siunitx}\n" if siunitx else ""),
+            HEAD + ("%   \\usepackage{siunitx}\n" if siunitx else "") + STACKED,
             *blocks,
             (
                 "% Signatures: equal lines mean equal numbers.\n" + "".join(comments)
@@ -575,8 +536,9 @@ def _comment(text: str) -> str:
 
 
 def _float(table: PaperTable, siunitx: bool) -> str:
+    place = "table" if width_needed(table) <= NARROWEST else "table*"
     lines = [
-        r"\begin{table}",
+        rf"\begin{{{place}}}",
         r"\centering",
         r"\footnotesize",
         r"\setlength{\tabcolsep}{4pt}",
@@ -596,15 +558,16 @@ def _float(table: PaperTable, siunitx: bool) -> str:
             r"\par\smallskip",
             rf"\begin{{minipage}}{{\linewidth}}\raggedright\footnotesize {notes}\end{{minipage}}",
         ]
-    return "\n".join([*lines, r"\end{table}", ""])
+    return "\n".join([*lines, rf"\end{{{place}}}", ""])
 
 
 def _spec(table: PaperTable, index: int, siunitx: bool) -> str:
     column = table.columns[index]
     if column.kind == "text":
         return r">{\raggedright\arraybackslash}X"
-    wide = r"@{\hspace{3pt}}l" if column.kind == "interval" else ""
-    return (_decimal(table, index) if siunitx else "r") + wide
+    if column.kind == "interval" or not siunitx:
+        return "r"
+    return _decimal(table, index)
 
 
 def _decimal(table: PaperTable, index: int) -> str:
@@ -629,7 +592,7 @@ def _heading(table: PaperTable) -> list[str]:
         over, rules, at = [], [], 1
         for group, members in groupby(columns, key=lambda c: c.group):
             each = list(members)
-            width = sum(_width(c) for c in each)
+            width = len(each)
             room = sum(_room(table, columns.index(c)) for c in each)
             over.append(
                 rf"\multicolumn{{{width}}}{{c}}{{{_stacked(group, room)}}}"
@@ -644,23 +607,16 @@ def _heading(table: PaperTable) -> list[str]:
         if column.kind == "text":
             heads.append(escape(column.title))
             continue
-        place = "c" if column.kind == "interval" else "r"
         # the table has no margin at its edges, and a spanning cell would add one
-        place = f"{'@{}' if i == 0 else ''}{place}{'@{}' if i == len(columns) - 1 else ''}"
-        heads.append(
-            rf"\multicolumn{{{_width(column)}}}{{{place}}}{{{_stacked(column.title, _room(table, i))}}}"
-        )
+        place = f"{'@{}' if i == 0 else ''}r{'@{}' if i == len(columns) - 1 else ''}"
+        heads.append(rf"\multicolumn{{1}}{{{place}}}{{{_stacked(column.title, _room(table, i))}}}")
     return [*lines, " & ".join(heads) + r" \\"]
 
 
 def _room(table: PaperTable, index: int) -> float:
-    """How wide the numbers of a column are, with their intervals, in points."""
-    wide = table.columns[index].kind == "interval"
+    """How wide the numbers of a column are, or the intervals beneath them, in points."""
     entries = [row[index] for row in table.rows]
-    return max(
-        (width_of(e.text) + (width_of(e.span, INTERVAL) if wide else 0.0) for e in entries),
-        default=0.0,
-    )
+    return max((max(width_of(e.text), width_of(e.span, INTERVAL)) for e in entries), default=0.0)
 
 
 def _stacked(title: str, room: float) -> str:
@@ -673,19 +629,16 @@ def _stacked(title: str, room: float) -> str:
     )
 
 
-def _width(column: Column) -> int:
-    return 2 if column.kind == "interval" else 1
-
-
 def _cells(table: PaperTable, row: Sequence[Entry], siunitx: bool) -> list[str]:
     shown = []
     for column, entry in zip(table.columns, row, strict=True):
         if column.kind == "text":
             shown.append(_breakable(entry.text))
             continue
-        shown.append(_number(entry, siunitx))
-        if column.kind == "interval":
-            shown.append(rf"{{\scriptsize {escape(entry.span)}}}" if entry.span else "")
+        text = _number(entry, siunitx and column.kind == "number")
+        if column.kind == "interval" and entry.span:
+            text = rf"\hqminterval{{{text}}}{{{escape(entry.span)}}}"
+        shown.append(text)
     return shown
 
 

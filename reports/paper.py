@@ -5,13 +5,14 @@ reliability, and the judge.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
 from hqm.reports.comparison_answers import mark_apart
 from hqm.reports.latex_tables import Column, Entry, PaperTable, estimated, measured, plain
-from hqm.reports.tables import TASKS, cell, find, short
+from hqm.reports.sentences import Points
+from hqm.reports.tables import cell, find, short
 
 from hqm import (
     HALLUCINATION_TYPES,
@@ -20,8 +21,11 @@ from hqm import (
     Cell,
     Comparison,
     DesignError,
+    Estimate,
+    Measure,
     RespondentScores,
     compare_audits,
+    measures_of,
 )
 from hqm.psychometrics import independent_differences
 
@@ -34,27 +38,31 @@ _LONGEST_TITLE = 50
 Tagged = tuple[Entry, ...]
 
 
-def paper_tables(audits: Sequence[Audit]) -> tuple[PaperTable, ...]:
-    """Every table that these audits have the numbers for, in the paper's order.
+def paper_tables(audits: Sequence[Audit], *, every: bool = False) -> tuple[PaperTable, ...]:
+    """The table of a paper, or every table that these audits have the numbers for.
 
-    Table 1 has the quality of the benchmarks, Table 2 the yes-ratios of each yes/no benchmark,
-    Table 3 length and hallucination of each captioning benchmark, Table 4 the types covered, and
-    Table 5 the scores by type of each benchmark with type labels. The tables on reliability and on
-    the judge asked again follow. The paper's column "Average" is left out, because it averages
-    coefficients of different sources of error.
+    Table 1 has the quality of the benchmarks. With `every`, Table 2 has the yes-ratios of each
+    yes/no benchmark, Table 3 length and hallucination of each captioning benchmark, Table 4 the
+    types covered, and Table 5 the scores by type of each benchmark with type labels; the tables on
+    reliability and on the judge asked again follow.
     """
-    every = [benchmark for audit in audits for benchmark in audit.audits]
-    tables = [quality(every)]
-    for benchmark in every:
-        tables += (
-            [_yes_ratios(benchmark)] if benchmark.task == "yes_no" and benchmark.truth_yes else []
-        )
-        tables += [_lengths(benchmark)] if benchmark.task == "caption" else []
-    tables.append(_types(every))
-    tables += [table for benchmark in every if (table := _by_type(benchmark)) is not None]
-    tables.append(reliability(every))
-    judged = _judge(every)
-    return (*tables, judged) if judged is not None else tuple(tables)
+    own = [benchmark for audit in audits for benchmark in audit.audits]
+    first = quality(measures_of(own), _compared(own), _noted(own))
+    return (first, *_further(own)) if every else (first,)
+
+
+def _further(audits: Sequence[BenchmarkAudit]) -> Iterator[PaperTable]:
+    for audit in audits:
+        if audit.task == "yes_no" and audit.truth_yes:
+            yield _yes_ratios(audit)
+        if audit.task == "caption":
+            yield _lengths(audit)
+    yield _types(audits)
+    yield from filter(None, map(_by_type, audits))
+    yield reliability(audits)
+    judged = _judge(audits)
+    if judged is not None:
+        yield judged
 
 
 def protocol(audit: BenchmarkAudit) -> str:
@@ -108,62 +116,95 @@ def _compared(audits: Sequence[BenchmarkAudit]) -> Comparison | None:
         return None
 
 
-def quality(audits: Sequence[BenchmarkAudit]) -> PaperTable:
-    """Table 1: reliability with another seed and another wording, agreement with people, and types
-    covered.
+TESTED = {
+    "test_retest.rho_g": Column("Test-retest rho_G", "interval", "Reliability"),
+    "parallel_forms.icc_a1": Column("Parallel forms ICC", "interval", "Reliability"),
+    "criterion.pearson": Column("People r", "interval", "Validity"),
+}
+"""The coefficients of Table 1, with their columns."""
+
+
+def quality(
+    measures: Sequence[Measure], comparison: Comparison | None, notes: Sequence[str] = ()
+) -> PaperTable:
+    """Table 1, a row a measure: reliability with another seed and another wording, the shift by the
+    wording, agreement with people, and the types that may be scored alone.
+
+    Every number is the audit's own, over the respondents of that audit.
     """
-    indicators = ("test_retest.pearson", "parallel_forms.pearson", "criterion.pearson")
+    columns = {
+        name: [_coefficient(measure.estimate(name)) for measure in measures] for name in TESTED
+    }
+    marks: tuple[str, ...] = ()
+    if comparison is not None and comparison.differences:
+        columns = {name: mark_apart(comparison, name, of) for name, of in columns.items()}
+        marks = (
+            f"{_MARKS} (for other models: at least ten independent shared models, paired resampling"
+            " of models, one Holm adjustment over all columns).",
+        )
+    retest, forms, people = columns.values()
     rows = [
-        [
-            plain(audit.title),
-            plain(TASKS.get(audit.task, audit.task)),
-            plain(f"{metric}{_arrow(audit, metric)}"),
-            measured(audit.items_used, digits=0),
-            measured(len(audit.respondents), digits=0),
-            *(estimated(find(audit, i, metric)) for i in indicators),
-            estimated(find(audit, "test_retest.noise_floor", metric)),
-            measured(sum(kind["items"] > 0 for kind in audit.coverage.values()), digits=0),
-        ]
-        for audit in audits
-        for metric in audit.metrics
+        (
+            plain(measure.label),
+            measured(measure.items, digits=0),
+            measured(len(measure.scores), digits=0),
+            retest[i],
+            forms[i],
+            _shift(measure),
+            people[i],
+            plain("–" if measure.types_alone is None else "{} of {}".format(*measure.types_alone)),
+        )
+        for i, measure in enumerate(measures)
     ]
-    comparison = _compared(audits)
-    if comparison is not None:
-        for place, indicator in enumerate(indicators, 5):
-            marked = mark_apart(comparison, indicator, [row[place] for row in rows])
-            for row, entry in zip(rows, marked, strict=True):
-                row[place] = entry
-    tested = (
-        "for other models: at least ten independent shared models, paired resampling of models, one"
-        " Holm adjustment over all columns"
-        if comparison
-        else "no models shared: no marks"
-    )
+    of_retest, of_forms, of_people = TESTED.values()
     return PaperTable(
         "table1",
         "Quality of the benchmarks.",
         columns=(
-            Column("Benchmark", "text"),
-            Column("Task", "text"),
-            Column("Metric", "text"),
+            Column("Measure", "text"),
             Column("Items"),
             Column("Models"),
-            Column("Test-retest r", "interval", "Reliability"),
-            Column("Parallel forms r", "interval", "Reliability"),
-            Column("Criterion r", "interval", "Validity"),
-            Column("Noise floor"),
-            Column("Types"),
+            of_retest,
+            of_forms,
+            Column("Shift, points", "interval", "Reliability"),
+            of_people,
+            Column("Types alone"),
         ),
-        rows=tuple(map(tuple, rows)),
-        notes=_noted(
-            audits,
-            "Intervals: 95%, over models.",
-            f"{_MARKS} ({tested}).",
+        rows=tuple(rows),
+        notes=(
+            "Intervals: 95%, over models, with an asterisk over items for these models alone.",
+            "rho_G: reliability of one run. ICC: ICC(A,1), agreement. Shift: of the mean score by"
+            " the other wording. Types alone: how many types have a standard error of .03 or less.",
+            *marks,
             "There is no column of averages, because test-retest and parallel forms measure"
             " different errors and their mean measures neither.",
-            "Noise floor: the correlation that independent coin flips at each model's own rate"
-            " would reach.",
+            *notes,
         ),
+    )
+
+
+def _coefficient(estimate: Estimate | None) -> Entry:
+    """A coefficient with its interval for other models, or else with the one for these alone."""
+    if estimate is None:
+        return measured(None)
+    entry = estimated(estimate, over=("model_population", "fixed_models", "items"))
+    alone = estimate.interval("model_population") is None and entry.span
+    return replace(entry, span=f"{entry.span}*") if alone else entry
+
+
+def _shift(measure: Measure) -> Entry:
+    """The shift of the mean by another wording, or by negated questions where nothing else was
+    asked.
+    """
+    rows = [measure.budget.row(name) for name in ("wording", "negation")] if measure.budget else []
+    row = next((row for row in rows if row.shift is not None), None)
+    if row is None:
+        return measured(None)
+    points = Points.of_scores([*measure.scores.values()])
+    values = [None if v is None else v * points.factor for v in (row.shift, row.low, row.high)]
+    signature = measure.estimate("parallel_forms.mean_shift")
+    return measured(
+        *values, digits=points.digits, signature=signature.signature if signature else ""
     )
 
 
@@ -432,20 +473,23 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> PaperTable:
     errors in score units.
     """
     wanted = (
+        ("r", "test_retest.pearson"),
+        ("noise floor", "test_retest.noise_floor"),
         ("rho_G", "test_retest.rho_g"),
         ("at 1,000 items", "test_retest.rho_g_1000"),
         ("ICC(A,1)", "test_retest.icc_a1"),
         ("SEM", "test_retest.sem"),
         ("MDC95", "test_retest.mdc95"),
+        ("r", "parallel_forms.pearson"),
         ("ICC(A,1)", "parallel_forms.icc_a1"),
         ("shift", "parallel_forms.mean_shift"),
         ("alpha", "consistency.alpha"),
     )
-    groups = ("Test-retest",) * 5 + ("Parallel forms",) * 2 + ("Items",)
+    groups = ("Test-retest",) * 7 + ("Parallel forms",) * 3 + ("Items",)
     spans = [
         w
         for w, (_, i) in enumerate(wanted)
-        if i.rpartition(".")[2] in ("rho_g", "rho_g_1000", "icc_a1", "alpha")
+        if i.rpartition(".")[2] in ("pearson", "rho_g", "rho_g_1000", "icc_a1", "alpha")
     ]
     columns = [Column("Benchmark", "text"), Column("Metric", "text")]
     columns += [
@@ -470,6 +514,8 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> PaperTable:
             notes=_noted(
                 audits,
                 "Intervals: 95%, over models.",
+                "Noise floor: the correlation that independent coin flips at each model's own rate"
+                " would reach.",
                 "SEM: standard error of one run, and MDC95: the difference between two runs that"
                 " noise exceeds in 5 of 100 pairs; both pooled over models, of which each has its"
                 " own.",

@@ -17,13 +17,14 @@ from hqm.reports.sentences import (
     Points,
     board_title,
     budget_title,
+    coefficient,
     gap_code,
     gap_in_words,
 )
 from hqm.reports.svg import Drawing, Scale, Side, fitting_in, ticks
 from hqm.reports.tables import leading, number, short
 
-from hqm import BenchmarkAudit, BudgetRow, ErrorBudget
+from hqm import BenchmarkAudit, BudgetRow, ErrorBudget, Estimate, Measure
 
 INK, QUIET, GRID, RULE = "var(--ink)", "var(--quiet)", "var(--grid)", "var(--rule)"
 BAR, DOT, EMPTY, TIED = "var(--bar)", "var(--dot)", "var(--empty)", "var(--tied)"
@@ -417,3 +418,161 @@ def budget_strip(title: str, budget: ErrorBudget, points: Points, end: float) ->
             sheet.dot(x, y, OF_CODE[code], 4.5)
     said = [_row_in_words(row, points) for row in shown if row.half is not None]
     return sheet.finish(f"Error budget of {title}", f"{'; '.join(said)}.")
+
+
+# --- several measures ---
+
+_LABELS, _LEAST, _BETWEEN = 204.0, 104.0, 16.0
+_ROW = 44.0
+COEFFICIENTS: Mapping[str, str] = {
+    "test_retest.rho_g": "Another seed: reliability",
+    "parallel_forms.icc_a1": "Another wording: ICC(A,1)",
+    "criterion.pearson": "People: r",
+}
+"""Indicator -> what its panel is called."""
+
+
+def measured_sources(measures: Sequence[Measure]) -> list[str]:
+    """The sources of error that at least one measure has a band for."""
+    budgets = [measure.budget for measure in measures if measure.budget is not None]
+    return [
+        source
+        for source in SOURCES
+        if source != "blind" and any(own.row(source).half is not None for own in budgets)
+    ]
+
+
+def _panels(ends: Mapping[str, float], left: float) -> dict[str, Scale]:
+    """One scale for all panels: each is as wide as what it shows, and as its numbers need."""
+    room = WIDE - 10 - left - _BETWEEN * (len(ends) - 1)
+    wide = dict(ends)
+    unit = 1.0
+    while wide:
+        unit = (room - _LEAST * (len(ends) - len(wide))) / (sum(wide.values()) or 1.0)
+        narrow = [name for name, end in wide.items() if end * unit < _LEAST]
+        if not narrow:
+            break
+        for name in narrow:
+            del wide[name]
+    panels = {}
+    for name, end in ends.items():
+        width = max(end * unit, _LEAST)
+        panels[name] = Scale(0, width / unit, left, left + width)
+        left += width + _BETWEEN
+    return panels
+
+
+def measures_figure(measures: Sequence[Measure], title: str) -> str:
+    """The error budgets of several measures as small multiples, in points on one scale."""
+    points = {m.label: Points.of_scores([*m.scores.values()]) for m in measures}
+    rows = {
+        source: {
+            m.label: m.budget.row(source) if m.budget else BudgetRow(source="seed")
+            for m in measures
+        }
+        for source in measured_sources(measures)
+    }
+    ends = {
+        source: max(
+            1.08 * points[label].factor * max(row.half or 0.0, abs(row.shift or 0.0))
+            for label, row in own.items()
+        )
+        for source, own in rows.items()
+    }
+    panels = _panels(ends, _LABELS)
+    sheet = _rows_of(measures, 42)
+    said = []
+    for source, place in panels.items():
+        sheet.text(place.start, 8, SOURCES[source][0], size=13, bold=True)
+        _axis(sheet, place, 40)
+        for i, (label, row) in enumerate(rows[source].items()):
+            numbers = _small_bar(sheet, place, row, 48 + _ROW * i, points[label])
+            said.append(f"{label}, {IN_A_LINE[source]}: {numbers}")
+    return sheet.finish(title, f"{'; '.join(said)}.")
+
+
+def _rows_of(measures: Sequence[Measure], top: float) -> Drawing:
+    """An empty sheet with a named row for each measure."""
+    sheet = Drawing(WIDE, top + _ROW * len(measures) + 4)
+    for i, measure in enumerate(measures):
+        y = top + _ROW * i
+        name, about = measure.label, measure.title
+        if name.startswith(about):
+            name, about = about, name.removeprefix(about).strip() or measure.metric
+        about = f"{about} · {len(measure.scores)} models"
+        sheet.line([(0, y), (WIDE, y)], GRID)
+        sheet.text(0, y + 13, fitting_in(name, _LABELS - 14, 13), size=13, bold=True)
+        sheet.text(0, y + 30, fitting_in(about, _LABELS - 14, 12), size=12, colour=QUIET)
+    return sheet
+
+
+def _axis(sheet: Drawing, place: Scale, bottom: float) -> None:
+    marks, decimals = ticks(place.low, place.high, max(2, int(place.room / 42)))
+    for mark in marks:
+        x = place(mark)
+        sheet.line([(x, bottom - 6), (x, sheet.height - 4)], GRID)
+        sheet.text(x, bottom - 13, number(mark, decimals), size=11, side="middle", colour=QUIET)
+
+
+def _small_bar(sheet: Drawing, place: Scale, row: BudgetRow, top: float, points: Points) -> str:
+    """A band with its shift and the numbers beneath; return the numbers."""
+    if row.half is None and row.shift is None:
+        sheet.boxes([(place.start, top, place.room, 10)], EMPTY)
+        sheet.text(place.start, top + 24, "not measured", size=11.5, colour=QUIET)
+        return "not measured"
+    if row.half is not None:
+        x = place(row.half * points.factor)
+        sheet.boxes([(place.start, top, x - place.start, 10)], BAR)
+        sheet.line([(x, top), (x, top + 10)], INK, 2)
+    if row.shift is not None and row.source not in ("items", "metric"):
+        middle = min(place(abs(row.shift) * points.factor), place.end)
+        sheet.diamond(middle, top + 5, 4, INK, filled=row.shown)
+    numbers = _numbers(row, points)
+    sheet.text(place.start, top + 24, numbers, size=11.5)
+    return numbers
+
+
+def coefficients_figure(measures: Sequence[Measure], title: str) -> str:
+    """The coefficients of several measures as small multiples, from 0 to 1."""
+    shown = {
+        indicator: name
+        for indicator, name in COEFFICIENTS.items()
+        if any(_valued(m.estimate(indicator)) for m in measures)
+    }
+    if not shown:
+        return ""
+    sheet = _rows_of(measures, 42)
+    room = (WIDE - _LABELS) / len(shown)
+    said = []
+    for k, (indicator, name) in enumerate(shown.items()):
+        left = _LABELS + room * k
+        place = Scale(0, 1, left, left + min(room - 150, 220))
+        sheet.text(left, 8, name, size=13, bold=True)
+        _axis(sheet, place, 40)
+        for i, measure in enumerate(measures):
+            estimate = measure.estimate(indicator)
+            y = 42 + _ROW * (i + 0.5)
+            if estimate is None or estimate.value is None:
+                sheet.boxes([(left, y - 5, place.room, 10)], EMPTY)
+                text = "not measured"
+            else:
+                text = _whisker(sheet, place, estimate, y)
+            sheet.text(place.end + 10, y, text, size=11.5, colour=QUIET)
+            said.append(f"{measure.label}, {name}: {text}")
+    return sheet.finish(title, f"{'; '.join(said)}.")
+
+
+def _valued(estimate: Estimate | None) -> bool:
+    return estimate is not None and estimate.value is not None
+
+
+def _whisker(sheet: Drawing, place: Scale, estimate: Estimate, y: float) -> str:
+    """A coefficient with its interval for other models, or for these (*); return its text."""
+    others = estimate.interval("model_population")
+    span = others or estimate.interval("fixed_models") or estimate.interval("items")
+    if span is not None:
+        ends = [place(min(max(end, 0.0), 1.0)) for end in (span.low, span.high)]
+        sheet.line([(ends[0], y), (ends[1], y)], QUIET, 1.6)
+    text = coefficient(estimate, "model_population").text
+    sheet.dot(place(min(max(estimate.value or 0.0, 0.0), 1.0)), y, INK, 4, title=text)
+    return text if others or span is None else f"{text}*"

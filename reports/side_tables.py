@@ -59,10 +59,10 @@ def harness_tables(tools: Sequence[Tool]) -> tuple[PaperTable, ...]:
             plain(short(t["respondent"])),
             plain(_put(t)),
             plain(t["scoring"]),
-            plain(row["answer"]),
-            measured(row["tool_score"]),
+            plain(row["answer"] or "(empty)"),
+            measured(row["tool_score"], digits=2),
             plain(row["tool_read"]),
-            measured(row["hqm_score"]),
+            measured(row["hqm_score"], digits=2),
             plain(row["hqm_read"]),
             plain(row["state"]),
             plain(row["reason"]),
@@ -99,94 +99,16 @@ def harness_tables(tools: Sequence[Tool]) -> tuple[PaperTable, ...]:
             Column("Why", "text"),
         ),
         rows=totals,
+        notes=(
+            "The tool's means are over the answers with a tool's score, HQM's over those of them"
+            " that HQM scores.",
+        ),
     )
     fold = f"Every answer that a tool scores otherwise than HQM: {len(rows):,}"
     return (
         total,
         PaperTable("harness_rows", f"{TOOLS_TITLE}, answer by answer.", each, rows, (), fold),
     )
-
-
-def harness_parts(audit: BenchmarkAudit) -> list[Table | None]:
-    """The totals and, behind a fold, every row, for the page of an audit; nothing where no answer
-    carries a tool's score.
-    """
-    if not audit.tools:
-        return []
-    total = Table(
-        f"{TOOLS_TITLE}.",
-        columns=(
-            "Respondent",
-            "Administration",
-            "Tool",
-            "Answers",
-            "Tool's mean",
-            "HQM's mean",
-            "Scored by HQM",
-            "Differ",
-            "Why",
-        ),
-        rows=tuple(
-            (
-                Text(short(t["respondent"]), t["respondent"]),
-                Text(_put(t)),
-                Text(t["tool"]),
-                Text(f"{t['compared']:,}"),
-                Text(number(t["tool_mean"])),
-                Text(number(t["hqm_mean"])),
-                Text(f"{t['hqm_scored']:,}"),
-                Text(f"{len(t['differences']):,}"),
-                Text(_reasons(t)),
-            )
-            for t in audit.tools
-        ),
-        right=(3, 4, 5, 6, 7),
-        notes=(
-            (
-                "The tools' means are over the answers with a tool's score, HQM's over those of"
-                " them that HQM scores."
-            ),
-        ),
-    )
-    each = tuple(
-        (
-            Text(row["item"]),
-            Text(short(t["respondent"]), t["respondent"]),
-            Text(_put(t)),
-            Text(row["answer"] or "(empty)"),
-            Text(number(row["tool_score"], 2)),
-            Text(row["tool_read"]),
-            Text(
-                f"unscored ({row['state']})"
-                if row["hqm_score"] is None
-                else number(row["hqm_score"], 2)
-            ),
-            Text(row["hqm_read"]),
-            Text(row["reason"]),
-        )
-        for t in audit.tools
-        for row in t["differences"]
-    )
-    names = (
-        "Item",
-        "Respondent",
-        "Administration",
-        "Answer",
-        "Tool's score",
-        "Tool read",
-        "HQM's score",
-        "HQM read",
-        "Why",
-    )
-    fold = f"Every answer that a tool scores otherwise than HQM: {len(each):,}"
-    return [
-        total,
-        (
-            Table(f"{TOOLS_TITLE}, answer by answer.", names, each, (4, 6), fold=fold)
-            if each
-            else None
-        ),
-    ]
 
 
 def _put(tool: Tool) -> str:
@@ -487,6 +409,3 @@ def _linked(audit: BenchmarkAudit, statistic: str, metric: str) -> Text:
         if estimate is None or estimate.value is None
         else estimate_text(estimate)
     )
-
-
-# --- what precision costs ---

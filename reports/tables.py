@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from hqm import (
     INDICATOR_FAMILIES,
@@ -265,6 +265,9 @@ DASH = "–"
 ORACLE_TITLE = "Oracle (no people)"
 
 
+Mark = Literal["", "best", "second"]
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """One cell, or one part of a sentence, with what is shown on demand."""
@@ -281,6 +284,8 @@ class Text:
     """A step from 0 (worst) to 6 (best) that colours the cell."""
     bar: str = ""
     """The length of a bar behind the text, in percent."""
+    mark: Mark = ""
+    """`best` or `second` where tests separate the number from the rest of its column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -519,66 +524,6 @@ def p_value(value: float | None) -> str:
     if value is not None and 0 <= value < 0.001:
         return "below 0.001"
     return "above 0.999" if value is not None and value > 0.999 else number(value)
-
-
-def summary(audit: Audit) -> Table:
-    """The columns of the HQM paper's Table 1 and a few more, with one row per benchmark and metric.
-
-    The paper's column "Average" is left out, because it averages coefficients of different sources
-    of error.
-    """
-    rows = []
-    for benchmark in audit.audits:
-        covered = sum(kind["items"] > 0 for kind in benchmark.coverage.values())
-        claimed = sum(bool(kind["claimed"]) for kind in benchmark.coverage.values())
-        types = f"{covered}\u00a0of\u00a08" + (f" ({claimed} claimed)" if claimed > covered else "")
-        for metric in benchmark.metrics:
-            wanted = (
-                "test_retest.pearson",
-                "test_retest.noise_floor",
-                "test_retest.icc_a1",
-                "parallel_forms.pearson",
-                "parallel_forms.icc_a1",
-                "parallel_forms.mean_shift",
-                "criterion.pearson",
-            )
-            estimates = [find(benchmark, indicator, metric) for indicator in wanted]
-            sizes = (f"{benchmark.items_used:,}", str(len(benchmark.respondents)))
-            head = (benchmark.title, TASKS[benchmark.task], *sizes, metric)
-            numbers = (
-                estimate_text(f) if f else Text(DASH, "not measured", True) for f in estimates
-            )
-            rows.append((*map(Text, head), *numbers, Text(types)))
-    return Table(
-        "Quality of the benchmarks",
-        columns=(
-            "Benchmark",
-            "Task",
-            "Items",
-            "Respondents",
-            "Metric",
-            "Test-retest r",
-            "noise floor r0",
-            "ICC(A,1)",
-            "Parallel-forms r",
-            "ICC(A,1)",
-            "mean shift",
-            "Criterion r",
-            "Types",
-        ),
-        rows=tuple(rows),
-        right=(2, 3, *range(5, 12)),
-        notes=(
-            (
-                "Coefficients of different sources of error are never averaged. Every number links"
-                " to its signature."
-            ),
-            (
-                "r0: the correlation that independent coin flips at each respondent's own rate"
-                " would reach with this many items."
-            ),
-        ),
-    )
 
 
 def find(

@@ -6,6 +6,7 @@ import random
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +45,7 @@ from hqm.psychometrics import (
 )
 from hqm.psychometrics.compare_reliability import reliability_of_sets
 from tests.conftest import Run, administered, recorded
-from tests.messages import text_of
+from tests.messages import tells, text_of
 from tests.test_paper_tables import HOSTILE, compiled, needs_pdflatex
 
 Array = np.ndarray
@@ -602,8 +603,12 @@ def test_only_shared_respondents_are_compared(
     comparison = compare_audits([first, fewer])
     assert len(comparison.respondents) == 12
     assert any("Long 4" in note for note in comparison.notes)
-    with pytest.raises(DesignError, match="share 2 respondents"):
-        compare_audits([first, replace(other, respondents=other.respondents[:2])])
+    apart = compare_audits([first, replace(other, respondents=other.respondents[:2])])
+    assert (apart.respondents, apart.differences) == ((), ())
+    page = render(apart)
+    assert tells(page, "compare.untested")
+    assert tells(apart.notes[0], "compare.share", shared=2)
+    assert [row[0].text for row in comparison_tables(apart)[0].rows] == ["Long", "Short"]
     with pytest.raises(DesignError, match="needs two measures"):
         compare_audits([first])
 
@@ -653,7 +658,7 @@ def test_the_page_is_self_contained_and_escaped(
     assert 'lang="en"' in page
     assert "prefers-color-scheme: dark" in page
     for table in comparison_tables(comparison):
-        assert f'id="{table.name}"' in page
+        assert f">{escape(table.caption)}</caption>" in page
 
 
 @needs_pdflatex

@@ -9,10 +9,23 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hqm.reports.compare_page import comparison_tables, parts, printed_tables, render, shows
-from hqm.reports.comparison_answers import Answer, answers, compared, difference_in_words
+from hqm.reports.compare_page import (
+    comparison_tables,
+    parts,
+    render,
+    strips,
+)
+from hqm.reports.comparison_answers import (
+    compared,
+    difference_in_words,
+    largest_difference,
+    not_known,
+    reversed_pairs,
+    strongest,
+    to_report,
+)
 
-from hqm import Comparison, Difference
+from hqm import BudgetRow, Comparison, Difference, ErrorBudget, Estimate, Interval
 from hqm.comparison.measures import Agreement, Separation
 from hqm.psychometrics import BenchmarkAgreement, Coefficient, ReliabilityDifference
 from tests.messages import tells, text_of
@@ -91,15 +104,11 @@ def comparison(
     return Comparison(**given)  # type: ignore[arg-type]
 
 
-def said(made: Comparison) -> dict[str, Answer]:
-    return {
-        answer.question.split(" ", 1)[0] + " " + answer.question.rsplit(" ", 1)[1]: answer
-        for answer in answers(made)
-    }
-
-
 def first_screen(made: Comparison) -> str:
-    return " ".join(f"{a.question} {a.verdict}. {' '.join(a.sentences)}" for a in answers(made))
+    largest, advice = largest_difference(made), to_report(made)
+    full = "" if largest is None else difference_in_words(largest, made)
+    asked = f"{advice.question} {advice.verdict}. {' '.join(advice.sentences)}"
+    return " ".join([strongest(made), full, asked, *not_known(made)])
 
 
 HIGHER, LOWER, WIDE = (0.02, 0.2), (-0.2, -0.02), (-0.05, 0.2)
@@ -107,7 +116,10 @@ CASES = {
     "both populations": (
         [difference(HIGHER, HIGHER, (0.01, 0.02))],
         (
-            "a, for these respondents and for others like them",
+            (
+                r"With another seed, b repeats less well than a: rho_G 0\.800 against 0\.910, for"
+                r" these 10 respondents and for others like them\."
+            ),
             "With another seed, a is higher than b for these respondents and for others like them",
             (
                 r"rho_G 0\.910 and 0\.800, difference 0\.110; 95% interval \[0\.020, 0\.200\] for"
@@ -120,51 +132,48 @@ CASES = {
     "these alone": (
         [difference(HIGHER, WIDE, (0.01, 0.3))],
         (
-            "a, for these respondents; for others it is not shown",
+            r"b repeats less well than a: .* for these 10 respondents\.",
             "a is higher than b for these respondents; for others like them that is not shown",
         ),
         ("for these respondents and for others like them",),
     ),
     "the second is higher": (
         [difference(LOWER, LOWER, (0.01, 0.01))],
-        ("b, for these respondents and", "b is higher than a", r"to report\? b\."),
-        ("a is higher", "a, for these"),
+        ("a repeats less well than b", "b is higher than a", r"to report\? b\."),
+        ("a is higher", "b repeats less"),
     ),
     "an interval that holds 0 shows nothing, whatever the p-value": (
         [difference(WIDE, WIDE, (0.01, 0.01))],
         (
-            "Not shown with another seed",
-            "it is not shown which of a and b is higher",
+            "It is not shown that any of these measures repeats better than another",
             "do not decide",
         ),
-        ("is higher than",),
+        ("is higher than", "repeats less well"),
     ),
     "a p-value that the adjustment lifts shows nothing, whatever the interval": (
         [difference(HIGHER, HIGHER, (0.08, 0.09))],
-        ("Not shown with another seed", "do not decide"),
+        ("It is not shown that any", "do not decide"),
         ("is higher than",),
     ),
     "no test": (
         [difference(None, None, (NAN, NAN))],
         (
-            "Not tested",
-            "were not tested against each other",
-            "no interval",
+            "do not decide",
             r"tests? could not be made: too few of them",
         ),
-        ("is higher than", "Not shown with"),
+        ("is higher than",),
     ),
     "others alone tested": (
         [difference(None, HIGHER, (NAN, 0.01))],
         (
-            "a, for other respondents",
+            r"b repeats less well than a: .* for other respondents\.",
             "a is higher than b for other respondents; for these it was not tested",
         ),
         ("for these respondents;",),
     ),
     "nothing asked twice": (
         [],
-        ("Not tested with another seed", "Not measured with another seed: none of them"),
+        ("do not decide", "Not measured with another seed: none of them"),
         ("is higher than",),
     ),
     "an advantage of length": (
@@ -174,7 +183,6 @@ CASES = {
                 "At 40 items each it is not shown to have a higher reliability than b: the"
                 " advantage may be that of its 400 items"
             ),
-            "With another seed, both brought to 40 items",
         ),
         (),
     ),
@@ -183,7 +191,7 @@ CASES = {
             difference(HIGHER, HIGHER, (0.01, 0.01)),
             difference(HIGHER, HIGHER, (0.01, 0.01), length=40),
         ],
-        ("both brought to 40 items",),
+        (r"to report\? a\.",),
         ("the advantage may be",),
     ),
     "the shorter one is better: no excuse of length": (
@@ -212,7 +220,6 @@ CASES = {
             "a and b, side by side",
             "b agrees more with people's labels",
             "Agreement with people weighs more",
-            r"agrees more with people\? b",
         ),
         ("no people judged these answers",),
     ),
@@ -221,7 +228,7 @@ CASES = {
             difference(HIGHER, HIGHER, (0.01, 0.01)),
             difference(HIGHER, HIGHER, (0.01, 0.01), indicator="criterion.pearson"),
         ],
-        (r"to report\? a\.", r"agrees more with people\? a"),
+        (r"to report\? a\.", "With another seed, b repeats less well than a"),
         ("side by side", "no people judged"),
     ),
     "nothing is shown with another seed, and much in other words": (
@@ -230,10 +237,9 @@ CASES = {
             difference(LOWER, WIDE, (0.01, 0.5), indicator="parallel_forms.icc_a1"),
         ],
         (
-            (
-                r"Not shown with another seed; with another wording, differences are shown\. With"
-                r" another wording, b is higher than a"
-            ),
+            "With another wording, a repeats less well than b",
+            "With another wording, b is higher than a",
+            "do not decide",
         ),
         (),
     ),
@@ -266,17 +272,11 @@ def test_of_three_one_must_beat_every_other() -> None:
     pairs = [("a", "b"), ("a", "c"), ("b", "c")]
     every = [difference(HIGHER, HIGHER, (0.01, 0.01), first=x, second=y) for x, y in pairs]
     labels = ("a", "b", "c")
-    assert said(comparison(every, labels))["Which reliability?"].verdict == text_of(
-        "compare.for-both", measure="a"
-    )
+    assert to_report(comparison(every, labels)).verdict == "a"
     every[1] = difference(WIDE, WIDE, (0.3, 0.3), first="a", second="c")
-    undecided = said(comparison(every, labels))
-    assert undecided["Which reliability?"].verdict == "Not shown with another seed"
-    assert undecided["Which report?"].verdict == "These tests do not decide"
-    text = " ".join(undecided["Which reliability?"].sentences)
-    assert "a is higher than b" in text
-    assert "b is higher than c" in text
-    assert tells(text, "compare.none-shown", pairs="1 further pair")
+    undecided = comparison(every, labels)
+    assert to_report(undecided).verdict == "These tests do not decide"
+    assert "b repeats less well than a" in strongest(undecided)
 
 
 def test_random_tests_lead_to_no_claim_that_they_do_not_make() -> None:
@@ -309,7 +309,7 @@ def test_random_tests_lead_to_no_claim_that_they_do_not_make() -> None:
         assert sentence.count("[") == sum(e is not None for e in ends), (
             "every interval that there is, and none besides"
         )
-        verdict = said(comparison([d]))["Which report?"].verdict
+        verdict = to_report(comparison([d])).verdict
         assert verdict == (ahead[0] or "These tests do not decide"), (
             "what to report follows these respondents"
         )
@@ -348,38 +348,39 @@ def test_order_and_separation() -> None:
     subsets = BenchmarkAgreement(None, None, (NAN, NAN), (NAN, NAN), (NAN, NAN), 0, 0)
     r = Coefficient(0.7, 0.3, 0.9, 10)
     agreement = Agreement("a", "b", r, r, r, subsets, NAN, False, 10)
-    alike = said(comparison([], separations=(separation(0, 5, 1, 20),), agreements=(agreement,)))
-    assert alike["Do order?"].verdict == "No reversal is shown"
-    assert (
-        text_of("compare.correlation", first="a", second="b", r="0.700", low="0.300", high="0.900")
-        in alike["Do order?"].sentences
-    )
-    assert alike["Which respondents?"].verdict == "a, in this audit"
+    alike = comparison([], separations=(separation(0, 5, 1, 20),), agreements=(agreement,))
+    table = next(table for table in comparison_tables(alike) if table.name == "agreement")
+    (row,) = table.rows
+    assert [entry.value for entry in row[2:]] == [0.7, 0.7, None, 20, 0, 5, 1]
+    assert "No pair of respondents" in reversed_pairs(alike)
+    against = comparison([], separations=(separation(2, 3, 3, 20),), agreements=(agreement,))
     assert tells(
-        alike["Which respondents?"].sentences[0],
-        "compare.separated-pairs",
-        n=25,
-        first="a",
-        m=21,
-        second="b",
-        all=45,
-    )
-    assert "no test compares them" in alike["Which respondents?"].sentences[0]
-    against = said(comparison([], separations=(separation(2, 3, 3, 20),), agreements=(agreement,)))
-    assert against["Do order?"].verdict == text_of("compare.reversed", pairs=2)
-    assert tells(
-        " ".join(against["Do order?"].sentences),
+        reversed_pairs(against),
         "compare.reversed-pair",
         better="m0",
         worse="m1",
         first="a",
         second="b",
     )
-    assert against["Which respondents?"].verdict == "As many by a and b"
-    assert "No pair" not in " ".join(against["Do order?"].sentences)
-    nothing = said(comparison([]))
-    assert nothing["Do order?"].verdict == "Not tested"
-    assert nothing["Which respondents?"].verdict == "Not measured"
+
+
+def with_budgets(made: Comparison) -> Comparison:
+    """The same measures, with bands of 3.1 and 27.5 points for the wording."""
+    halves = (0.031, 0.275)
+    measures = tuple(
+        replace(
+            m,
+            budget=ErrorBudget(
+                metric=m.metric,
+                rows=(
+                    BudgetRow(source="wording", status="ok", half=half, shift=-half / 2),
+                    BudgetRow(source="seed"),
+                ),
+            ),
+        )
+        for m, half in zip(made.measures, halves, strict=True)
+    )
+    return replace(made, measures=measures)
 
 
 def test_the_page_answers_before_it_shows() -> None:
@@ -389,71 +390,40 @@ def test_the_page_answers_before_it_shows() -> None:
             difference(WIDE, WIDE, (0.3, 0.3), indicator="parallel_forms.icc_a1"),
         ]
     )
-    page = render(made)
+    page = render(with_budgets(made))
     assert (
-        page.index(text_of("compare.higher", first="a", second="b"))
+        page.index("With another seed, b repeats less well than a")
+        < page.index(text_of("compare.higher", first="a", second="b"))
         < page.index("<svg")
         < page.index("<table")
     )
-    for part in parts(made):
-        for table, sentence in part.tables:
-            assert len(table.caption) <= 125, "a caption is short; the protocol stands in a note"
-            assert sentence == "" or page.index(sentence[:40].replace("'", "&#39;")) < page.index(
-                f'id="{table.name}"'
-            )
-    svgs = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
-    assert len(svgs) == 4, "two differences, and the coefficients of both indicators"
-    differences, _, coefficients, _ = svgs
-    assert differences.count('stroke-width="4"') == 1, "the interval for these respondents"
-    assert "[−0.050, 0.200] for others" in differences
-    assert coefficients.count('stroke-width="2.4"') == 2, "every measure has its interval"
+    for table in comparison_tables(made):
+        assert len(table.caption) <= 125, "a caption is short; the protocol stands in a note"
+    assert parts(made)[0].title == text_of("compare.pairs-tested")
+    assert "of 2 tests made, 1 is" in parts(made)[0].sentences[0]
     assert not FORBIDDEN.search(re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL))
 
 
-def test_a_drawing_says_where_an_interval_is_missing() -> None:
-    made = comparison([difference(HIGHER, WIDE, (0.01, 0.3))])
-    by = {"test_retest.rho_g": {"a": Coefficient(0.9, 0.8, 0.95, 10), "b": Coefficient(0.7, n=10)}}
-    page = render(replace(made, indicators=by))
-    assert tells(page, "compare.no-interval", names="b")
-    assert "No interval for" not in render(made)
+def test_all_panels_have_one_scale() -> None:
+    """Bars of 3.1 and 27.5 points, wherever they stand, are as long as their numbers say."""
+    made = with_budgets(comparison([]))
+    page = render(made)
+    assert tells(page, "compare.largest-error", source="another wording", measure="b", by=27.5)
+    drawn = page[page.index("<svg") : page.index("</svg>")]
+    lengths = [float(x) for x in re.findall(r'h([\d.]+)v10h[^"]*" fill="var\(--bar\)"', drawn)]
+    assert lengths[1] / lengths[0] == pytest.approx(27.5 / 3.1, rel=0.01)
+    assert "±27.5, mean −13.8" in drawn
+    assert len(strips(made)) == 2, "a narrow page has a strip for each measure"
 
 
-def test_sentences_of_tables_hold_their_numbers() -> None:
-    made = comparison(
-        [difference(HIGHER, WIDE, (0.01, 0.3))],
-        separations=(separation(0, 5, 1, 20),),
-        ranks={"a": {f"m{i}": (1, 1) if i == 0 else (2, 10) for i in range(10)}},
-        distinct={"x ~ y": Coefficient(0.5, 0.3, 0.8, 10), "x ~ z": Coefficient(0.5, 0.3, 0.9, 10)},
-    )
-    assert shows(made, "leaderboards") == text_of(
-        "compare.places", measure="a", fixed=1, respondents=10
-    )
-    assert shows(made, "separation") == text_of(
-        "compare.separates", pairs=45, first="a", n=25, second="b", m=21
-    )
-    assert shows(made, "distinct") == text_of("compare.distinct", shown=1, pairs=2)
-    assert "2 tests made, 1 is" not in shows(made, "differences")
-    assert tells(shows(made, "differences"), "compare.tests", tests=1, shown=1)
-    assert shows(made, "no such table") == ""
-
-
-def test_printed_tables_hold_every_number_of_the_page() -> None:
-    made = comparison(
-        [difference(HIGHER, WIDE, (0.01, 0.3)), difference(WIDE, WIDE, (0.3, 0.3), length=40)]
-    )
-    numbers = [
-        sorted(
-            e.value
-            for t in tables
-            for row in t.rows
-            for e in row
-            if e.value is not None and t.name.startswith(("ind", "diff"))
-        )
-        for tables in (comparison_tables(made), printed_tables(made))
-    ]
-    values = [d.others.first for d in made.differences] + [
-        d.others.second for d in made.differences
-    ]
-    assert numbers[0] == pytest.approx(sorted([*numbers[1], *values])), (
-        "less the two coefficients beside each difference"
-    )
+def test_a_coefficient_is_drawn_with_its_interval_and_for_whom() -> None:
+    spans = (Interval(0.8, 0.95, "fixed_models", ""),)
+    own = Estimate("test_retest.rho_g", "accuracy", "", "", "", 0.9, intervals=spans)
+    made = comparison([])
+    first, other = made.measures
+    page = render(replace(made, measures=(replace(first, estimates=(own,)), other)))
+    drawn = page[page.index("<svg") : page.index("</svg>")]
+    assert ".900 [.800, .950]*" in drawn
+    assert drawn.count("not measured") == 2, "beside its strip, and in the description"
+    table = page[page.index("<table") :]
+    assert "<small>[0.800, 0.950]*</small>" in table

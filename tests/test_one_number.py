@@ -80,11 +80,12 @@ def printed(audit: Audit) -> Iterator[Printed]:
         yield Printed("report", anchor, f"0{first}" if first.startswith(".") else first)
     for row in tables.indicators_brief(audit.audits[0]).rows:
         yield from (Printed("terminal", cell.link, cell.text) for cell in row if cell.link)
-    for table in paper_tables((audit,)):
+    for table in paper_tables((audit,), every=True):
         for entries in table.rows:
-            for entry in entries:
+            for column, entry in zip(table.columns, entries, strict=True):
                 if entry.signature:
-                    yield Printed("paper", tables.anchor(entry.signature), entry.text)
+                    text = entry.text + "%" * ("points" in column.title)
+                    yield Printed("paper", tables.anchor(entry.signature), text)
     for quote in quotes(audit.audits[0], audit.hqm_version):
         shown = r"(?:is|by|correlates) ([−\d.]+)( percentage points)?"
         for text, points in re.findall(shown, quote.sentence):

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from hqm.reports.latex_tables import (
+    ACROSS,
     INTERVAL,
     NARROWEST,
     PAGE,
@@ -25,12 +26,12 @@ from hqm.reports.latex_tables import (
     as_json,
     comma_separated,
     escape,
+    fitted,
     formatted,
     latex,
     markdown,
     measured,
     pages,
-    pieces,
     plain,
     width_needed,
     width_of,
@@ -91,7 +92,7 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audit]:
 
 
 def by_name(audits: list[Audit]) -> dict[str, PaperTable]:
-    return {table.name: table for table in paper_tables(audits)}
+    return {table.name: table for table in paper_tables(audits, every=True)}
 
 
 def column(table: PaperTable, title: str, group: str = "") -> list[float | None]:
@@ -104,12 +105,13 @@ def test_the_numbers_are_the_audits(audit: Audit) -> None:
     tables = by_name([audit])
     assert list(tables) == ["table1", "table2-hostile", "table4", "table5-hostile", "reliability"]
     first = tables["table1"]
-    assert column(first, "Test-retest r", "Reliability") == [
-        benchmark.estimate("test_retest.pearson").value
-    ]
-    assert column(first, "Noise floor") == [benchmark.estimate("test_retest.noise_floor").value]
-    assert column(first, "Criterion r", "Validity") == [None], "nobody judged these answers"
-    assert column(first, "Types") == [8]
+    rho = benchmark.estimate("test_retest.rho_g")
+    assert column(first, "Test-retest rho_G", "Reliability") == [rho.value]
+    shift = benchmark.estimate("parallel_forms.mean_shift").value
+    assert column(first, "Shift, points", "Reliability") == pytest.approx([100 * shift])
+    assert column(first, "People r", "Validity") == [None], "nobody judged these answers"
+    assert first.rows[0][-1].text == "0 of 8"
+    assert paper_tables([audit]) == (first,), "one table unless all are asked for"
     assert not any("average" in c.title.lower() for c in first.columns)
     assert any("averages" in note for note in first.notes), "the table says why"
     second = tables["table2-hostile"]
@@ -122,8 +124,10 @@ def test_the_numbers_are_the_audits(audit: Audit) -> None:
     assert column(tables["table4"], "ocr") == [20]
     fifth = tables["table5-hostile"]
     assert column(fifth, "ocr", "accuracy ↑")[0] == best.by_type["ocr"]
-    rho = benchmark.estimate("test_retest.rho_g")
-    assert column(tables["reliability"], "rho_G", "Test-retest") == [rho.value]
+    noisy = tables["reliability"]
+    assert column(noisy, "rho_G", "Test-retest") == [rho.value]
+    floor = benchmark.estimate("test_retest.noise_floor").value
+    assert column(noisy, "noise floor", "Test-retest") == [floor]
 
 
 def test_a_note_states_the_protocol_and_captions_are_short(audit: Audit) -> None:
@@ -131,8 +135,8 @@ def test_a_note_states_the_protocol_and_captions_are_short(audit: Audit) -> None
     notes = " ".join(tables["table1"].notes)
     for words in ("6 models", "160 items", "original", "parallel", "official scoring", "95%"):
         assert words in notes
-    for piece in (piece for table in tables.values() for piece in pieces(table)):
-        assert len(piece.caption) <= 125, (
+    for table in tables.values():
+        assert len(table.caption) <= 125, (
             "three lines of 9 pt letters in a column of 3.03 in, with the table's number"
         )
 
@@ -157,20 +161,16 @@ WIDE = PaperTable(
 )
 
 
-def test_a_table_that_is_too_wide_becomes_several_and_loses_nothing() -> None:
-    made = pieces(WIDE)
-    assert len(made) > 1
-    assert {(c.title, c.group) for piece in made for c in piece.columns} >= {("Benchmark", "")}
-    for piece in made:
-        assert [row[0].text for row in piece.rows] == [row[0].text for row in WIDE.rows]
-    numbers = sorted(
-        e.value for piece in made for row in piece.rows for e in row if e.value is not None
-    )
-    assert numbers == sorted(e.value for row in WIDE.rows for e in row if e.value is not None)
-    assert [piece.notes for piece in made] == [("A note.",), *[()] * (len(made) - 1)]
-    assert len({piece.name for piece in made}) == len(made)
+def test_a_table_wider_than_a_page_has_a_row_for_each_number() -> None:
+    made = fitted(WIDE)
+    assert width_needed(WIDE) > ACROSS >= width_needed(made)
+    assert [column.title for column in made.columns[:2]] == ["Benchmark", "Metric"]
+    shown = {(row[0].text, row[2].text): row[3].value for row in made.rows}
+    for row in WIDE.rows:
+        for head, entry in zip(WIDE.columns[2:], row[2:], strict=True):
+            assert shown[row[0].text, f"{head.group}: {head.title}"] == entry.value
     narrow = replace(WIDE, columns=WIDE.columns[:3], rows=tuple(row[:3] for row in WIDE.rows))
-    assert pieces(narrow) == (narrow,)
+    assert fitted(narrow) is narrow
 
 
 def test_a_table_taller_than_a_page_becomes_several() -> None:
@@ -182,7 +182,8 @@ def test_a_table_taller_than_a_page_becomes_several() -> None:
         "a very long name of a measure that needs several lines minus another name of the same"
         " length"
     )
-    for text, fewest in (("short", PAGE), (name, PAGE // 6)):
+    # a row takes two lines, because its interval stands beneath its number
+    for text, fewest in (("short", PAGE // 2), (name, PAGE // 6)):
         rows = tuple((plain(f"{text} {i}"), measured(0.5, 0.4, 0.6)) for i in range(100))
         made = pages(PaperTable("long", "All of them.", columns, rows, ("A note.",)))
         assert [row for page in made for row in page.rows] == list(rows)
@@ -194,13 +195,22 @@ def test_a_table_taller_than_a_page_becomes_several() -> None:
     assert pages(short) == (short,)
 
 
-def test_every_table_fits_the_column_by_the_stated_rule(audit: Audit) -> None:
-    tables = [piece for table in (*paper_tables([audit]), WIDE) for piece in pieces(table)]
-    assert all(width_needed(table) <= NARROWEST for table in tables)
-    text = latex(paper_tables([audit]))
+def test_every_table_stands_in_a_column_or_over_both(audit: Audit) -> None:
+    tables = paper_tables([audit], every=True)
+    assert all(width_needed(fitted(table)) <= ACROSS for table in (*tables, WIDE))
+    text = latex(tables)
     for word in ("resizebox", "scalebox", "adjustbox", "\tiny"):
         assert word not in text
     assert "S[table-format=" in text
+    assert (
+        text.count(r"\begin{table")
+        == text.count(r"\label{")
+        == len(set(re.findall(r"\\label\{.*?\}", text)))
+    )
+    assert latex(paper_tables([audit])).count(r"\begin{table*}") == 1
+    narrow = PaperTable("n", "A few.", (Column("a", "text"),), ((plain("b"),),))
+    assert width_needed(narrow) < NARROWEST
+    assert r"\begin{table}" in latex([narrow])
 
 
 @needs_pdflatex
@@ -241,7 +251,7 @@ def test_no_letter_is_narrower_by_the_rule_than_in_print(tmp_path: Path) -> None
 
 @needs_pdflatex
 def test_tables_are_set_in_a_column_without_overflow(audit: Audit, tmp_path: Path) -> None:
-    shown = compiled(latex((*paper_tables([audit]), WIDE)), tmp_path, columns=3.03)
+    shown = compiled(latex((*paper_tables([audit], every=True), WIDE)), tmp_path, columns=3.03)
     log = (tmp_path / "paper.log").read_text(errors="replace")
     over = [float(points) for points in re.findall(r"Overfull \\hbox \(([\d.]+)pt too wide", log)]
     assert not over, over
@@ -323,15 +333,15 @@ def test_the_same_audit_gives_the_same_bytes(audit: Audit, tmp_path: Path) -> No
 
 def test_csv_and_json_round_nothing(audit: Audit) -> None:
     tables = paper_tables([audit])
-    r = audit.audits[0].estimate("test_retest.pearson")
+    rho = audit.audits[0].estimate("test_retest.rho_g")
     lines = list(csv.DictReader(io.StringIO(comma_separated(tables))))
-    line = next(x for x in lines if x["table"] == "table1" and x["column"] == "Test-retest r")
-    assert float(line["value"]) == r.value
-    assert line["signature"] == r.signature
+    line = next(x for x in lines if x["column"] == "Test-retest rho_G")
+    assert float(line["value"]) == rho.value
+    assert line["signature"] == rho.signature
     assert HOSTILE in line["row"]
     data = json.loads(as_json(tables))
-    place = [c["title"] for c in data["tables"][0]["columns"]].index("Test-retest r")
-    assert data["tables"][0]["rows"][0][place]["value"] == r.value
+    place = [c["title"] for c in data["tables"][0]["columns"]].index("Test-retest rho_G")
+    assert data["tables"][0]["rows"][0][place]["value"] == rho.value
 
 
 def test_a_name_is_no_formula_in_a_spreadsheet() -> None:
@@ -340,7 +350,7 @@ def test_a_name_is_no_formula_in_a_spreadsheet() -> None:
 
 
 def test_markdown_keeps_its_columns_whatever_a_name_holds(audit: Audit) -> None:
-    text = markdown(paper_tables([audit]))
+    text = markdown(paper_tables([audit], every=True))
     for block in text.split("\n\n"):
         lines = [line for line in block.splitlines() if line.startswith("|")]
         counts = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
@@ -351,7 +361,7 @@ def test_markdown_keeps_its_columns_whatever_a_name_holds(audit: Audit) -> None:
 
 
 def test_every_signature_stands_in_a_comment(audit: Audit) -> None:
-    text = latex(paper_tables([audit]))
+    text = latex(paper_tables([audit], every=True))
     comments = [line for line in text.splitlines() if line.startswith("%")]
     for indicator in ("test_retest.pearson", "test_retest.rho_g", "parallel_forms.pearson"):
         assert any(audit.audits[0].estimate(indicator).signature in line for line in comments)
@@ -396,7 +406,7 @@ def compiled(text: str, folder: Path, *, columns: float = 0.0) -> str:
 
 @needs_pdflatex
 def test_latex_compiles_and_shows_the_numbers(audit: Audit, tmp_path: Path) -> None:
-    shown = compiled(latex(paper_tables([audit])), tmp_path)
+    shown = compiled(latex(paper_tables([audit], every=True)), tmp_path)
     if shutil.which("pdftotext"):
         r = audit.audits[0].estimate("test_retest.pearson").value
         assert r is not None
@@ -407,7 +417,7 @@ def test_latex_compiles_and_shows_the_numbers(audit: Audit, tmp_path: Path) -> N
 
 @needs_pdflatex
 def test_latex_without_siunitx_compiles(audit: Audit, tmp_path: Path) -> None:
-    text = latex(paper_tables([audit]), siunitx=False)
+    text = latex(paper_tables([audit], every=True), siunitx=False)
     assert "S[table-format=" not in text
     compiled(text, tmp_path)
 

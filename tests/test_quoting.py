@@ -15,7 +15,7 @@ from hqm.reports.benchmark_card import badge, bibtex, quality_card, quotes
 from hqm.reports.phrases import in_words
 from hqm.reports.report_page import render
 from hqm.reports.sentences import MARKS, QUESTIONS, Points, seven
-from hqm.reports.tables import FLAG_WORDS, default_policy, interval, number, places
+from hqm.reports.tables import FLAG_WORDS, default_policy, interval_in_words, number, places
 
 from hqm import FLAGS, Audit, BenchmarkAudit, hold_against, short_signature
 from tests.browser import Browser
@@ -107,7 +107,7 @@ def test_every_quoted_signature_is_resolved(written: Path, run: Run) -> None:
         assert run("report", written.parent, "--verify", quote.signature)[0] == 0
     status, out, _ = run("report", written, "--verify", short_signature(RHO.signature))
     assert f"test_retest.rho_g of accuracy is {number(RHO.value, 4)}" in out
-    assert interval(RHO.interval("fixed_models"), 4) in out
+    assert interval_in_words(RHO.interval("fixed_models"), 4) in out
 
 
 def test_another_audit_does_not_resolve_it(tmp_path: Path, written: Path, run: Run) -> None:

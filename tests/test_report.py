@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from hqm.reports import evidence_tables, score_tables, tables
 from hqm.reports.drawings import scatter
+from hqm.reports.paper import paper_tables
 from hqm.reports.phrases import in_words
 from hqm.reports.report_page import Rendered, render
 from hqm.reports.sentences import headline, seven
@@ -24,7 +25,7 @@ from hqm.reports.sentences import headline, seven
 import hqm
 from hqm import Audit, Store
 from tests.conftest import administered, recorded, write_benchmark
-from tests.messages import text_of
+from tests.messages import tells, text_of
 
 HOSTILE = '<script>alert("x")</script>" onmouseover="y" \' {{ 7*7 }} &amp; </table>'
 
@@ -240,8 +241,9 @@ def test_a_dash_has_its_reason_behind(audit: Audit) -> None:
 
 
 def test_the_summary_does_not_average(audit: Audit) -> None:
-    assert not [c for c in tables.summary(audit).columns if "verage" in c]
-    assert "never averaged" in tables.summary(audit).notes[0]
+    (table,) = paper_tables([audit])
+    assert not [column for column in table.columns if "verage" in column.title]
+    assert tells(" ".join(table.notes), "report.no-average")
 
 
 def test_the_leaderboard_is_sorted_by_the_metrics_direction(audit: Audit) -> None:

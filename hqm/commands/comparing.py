@@ -12,7 +12,7 @@ import typer
 
 from hqm.commands.designing import PricesFile
 from hqm.commands.option_decorators import with_options
-from hqm.commands.options import HOW, JUDGES, WHAT, RunOptions, To
+from hqm.commands.options import HOW, JUDGES, WHAT, EveryTable, RunOptions, To
 from hqm.commands.shared import command, existing, find_audit, labelled, write_text
 from hqm.commands.terminal import print_all, terminal_table
 from hqm.errors import UsageError
@@ -121,6 +121,7 @@ def compare(
         ),
     ] = False,
     prices: PricesFile = None,
+    every: EveryTable = False,
 ) -> None:
     """Compare benchmarks, metrics, scorings, parsers or judges over the same respondents.
 
@@ -138,7 +139,7 @@ def compare(
         prices=prices,
         command=command(),
     )
-    _write(comparison, to, options.output.siunitx)
+    _write(comparison, to, siunitx=options.output.siunitx, every=every)
 
 
 class Readings(NamedTuple):
@@ -236,7 +237,7 @@ def _need_no_answers(options: RunOptions, readings: Readings) -> None:
         )
 
 
-def _write(comparison: Comparison, to: Path, siunitx: bool) -> None:
+def _write(comparison: Comparison, to: Path, *, siunitx: bool, every: bool) -> None:
     reports = importlib.import_module("hqm.reports.compare_page")
     suffix = to.suffix.lower()
     if suffix in (".html", ".htm"):
@@ -244,37 +245,27 @@ def _write(comparison: Comparison, to: Path, siunitx: bool) -> None:
     elif suffix == ".json":
         write_text(to, comparison.to_json())
     else:
-        # a paper has narrow columns, and none prints the list of all answers
-        tables = (reports.printed_tables if suffix == ".tex" else reports.comparison_tables)(
-            comparison
-        )
-        write_text(
-            to,
-            importlib.import_module("hqm.reports.latex_tables").formatted(
-                tables, suffix, siunitx=siunitx
-            ),
-        )
+        # a paper prints Table 1; other formats are read by programs
+        tables = reports.comparison_tables(comparison, every=every or suffix != ".tex")
+        layout = importlib.import_module("hqm.reports.latex_tables")
+        write_text(to, layout.formatted(tables, suffix, siunitx=siunitx))
     _show(comparison)
     print(f"comparison: {to}")
 
 
 def _show(comparison: Comparison) -> None:
-    """Print the indicators side by side, the tests, and which differences are shown."""
-
+    """Print the largest difference, Table 1, and the differences that are shown."""
     reports = importlib.import_module("hqm.reports.compare_page")
-    tables = {made.name: made for made in reports.comparison_tables(comparison)}
-    made = tables.get("indicators")
-    if made is not None:
-        columns = [column.title for column in made.columns]
-        table = terminal_table(made.name, *columns, right=range(1, len(columns)))
-        for row in made.rows:
-            table.add_row(*(f"{cell.text} {cell.span}".rstrip() for cell in row))
-        print_all(table)
+    print(reports.strongest(comparison))
+    (made,) = reports.comparison_tables(comparison, every=False)
+    columns = [column.title for column in made.columns]
+    table = terminal_table("", *columns, right=range(1, len(columns)))
+    for row in made.rows:
+        table.add_row(*(f"{cell.text} {cell.span}".rstrip() for cell in row))
+    print_all(table)
     for sentence in reports.tests_said(comparison):
         print(sentence)
     for sentence in reports.beyond_chance(comparison):
         print(f"  {sentence}")
-    for sentence in reports.forecasts_said(comparison):
+    for sentence in (*reports.forecasts_said(comparison), *comparison.notes):
         print(sentence)
-    for note in comparison.notes:
-        print(note)

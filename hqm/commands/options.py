@@ -44,6 +44,12 @@ Benchmarks = Annotated[
     list[str],
     typer.Argument(rich_help_panel=WHAT, help="Names, folders with a card.toml, or Python files."),
 ]
+EveryTable = Annotated[
+    bool,
+    typer.Option(
+        "--all", rich_help_panel=OUTPUT, help="Write every table of the numbers, not Table 1 alone."
+    ),
+]
 PolicyFile = Annotated[
     Path | None,
     typer.Option(

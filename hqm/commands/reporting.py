@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hqm.commands.option_decorators import with_options
-from hqm.commands.options import OUTPUT, WHAT, PolicyFile, RunOptions
+from hqm.commands.options import OUTPUT, WHAT, EveryTable, PolicyFile, RunOptions
 from hqm.commands.shared import command, find_audit, report_files, write_together
 from hqm.commands.terminal import print_json
 from hqm.errors import UsageError
@@ -98,6 +98,7 @@ def report(
             ),
         ),
     ] = None,
+    every: EveryTable = False,
     policy: PolicyFile = None,
     options: RunOptions,
 ) -> None:
@@ -145,7 +146,7 @@ def report(
             write_together(pages)
             print(f"wrote  {'  '.join(map(str, pages))}")
             return
-        tables = importlib.import_module("hqm.reports.paper").paper_tables(audits)
+        tables = importlib.import_module("hqm.reports.paper").paper_tables(audits, every=every)
         layout = importlib.import_module("hqm.reports.latex_tables")
         content = layout.formatted(tables, to.suffix.lower(), siunitx=options.output.siunitx)
     write_together({to: content})

@@ -76,12 +76,13 @@ def compare_audits(
     Returns
     -------
     Comparison
-        All respondents that every measure scored go in.
+        All respondents that every measure scored go into its tests; with fewer than three of them
+        nothing is tested, and the measures stand side by side.
 
     Raises
     ------
     DesignError
-        There are fewer than two measures, or they share fewer than three respondents.
+        There are fewer than two measures.
     """
     every = [
         audited
@@ -96,18 +97,15 @@ def compare_audits(
             remedy="Name further audits, or repeat --metric, --scoring, --parser or --judge.",
         )
     names = [name for name in measures[0].scores if all(name in m.scores for m in measures)]
+    protocol = tuple(dict.fromkeys(_protocol(audited) for audited in every))
+    common = length or min(m.items for m in measures)
     if len(names) < 3:
-        there = "; ".join(f"{m.label}: {len(m.scores)}" for m in measures)
-        raise DesignError(
-            f"the measures share {len(names)} respondents ({there})",
-            remedy="Compare measures of the same respondents, three or more, under the same names.",
-        )
+        return _untested(measures, len(names), common, protocol, command)
     check_families(families, names)
     given = {name: family for audited in every for name, family in audited.families.items()} | dict(
         families or {}
     )
     family_names = families_of(names, given)
-    common = length or min(m.items for m in measures)
     costs = {
         b.benchmark: a.record.get("costs", {}).get(b.benchmark, {})
         for a in audits
@@ -140,10 +138,34 @@ def compare_audits(
         },
         growth=tuple(growth for m in measures if (growth := growth_of(m, more)) is not None),
         command=command,
-        protocol=tuple(dict.fromkeys(_protocol(audited) for audited in every)),
+        protocol=protocol,
         notes=tuple(_notes(measures, names, family_names)),
         tools=_tools(every),
         forecasts=forecasts(measures, names, effective, costs, prices) if forecast else (),
+    )
+
+
+def _untested(
+    measures: tuple[Measure, ...],
+    shared: int,
+    length: int,
+    protocol: tuple[str, ...],
+    command: str,
+) -> Comparison:
+    """Return measures that stand side by side, because too few respondents have all of them."""
+    there = "; ".join(f"{m.label}: {len(m.scores)}" for m in measures)
+    return Comparison(
+        measures=measures,
+        respondents=(),
+        families={},
+        n_effective=None,
+        length=length,
+        command=command,
+        protocol=protocol,
+        notes=(
+            f"Nothing is tested: the measures share {shared} respondents ({there}), and a test needs"
+            " three or more under the same names.",
+        ),
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from hqm.auditing.audit import BenchmarkAudit, RespondentScores
 from hqm.auditing.auditor import LeftOutRecord, read
 from hqm.auditing.budget import ErrorBudget
+from hqm.auditing.definitions import types_measured
 from hqm.psychometrics import (
     BenchmarkAgreement,
     Coefficient,
@@ -72,6 +73,8 @@ class Measure:
     """The variance components of all its administrations, where the audit has them."""
     budget: ErrorBudget | None = None
     """Its error budget, where the audit has one."""
+    types_alone: tuple[int, int] | None = None
+    """How many of its types may be scored alone, and of how many; of the leading metric."""
     words: Mapping[str, str] = field(default_factory=dict)
     """What tells it from other measures of its benchmark: scoring, parser, judge, ..."""
 
@@ -128,6 +131,8 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
         else []
     )
     reference = Cell.parse(audit.reference)
+    kinds = [kind for kind in types_measured(audit) if kind.items] if leading else []
+    alone = sum(kind.measurable and not kind.at_chance for kind in kinds)
     return Measure(
         label=audit.title,
         benchmark=audit.benchmark,
@@ -153,6 +158,7 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
         left_out=read(audit.left_out, metric),
         components=audit.components.get(metric, {}),
         budget=audit.budget.get(metric),
+        types_alone=(alone, len(kinds)) if kinds else None,
         words={
             "metric": metric,
             "scoring": f"{audit.scoring} scoring",
@@ -369,20 +375,20 @@ class Comparison:
     families: Mapping[str, str]
     n_effective: float | None
     length: int
-    indicators: Mapping[str, Mapping[str, Coefficient]]
+    indicators: Mapping[str, Mapping[str, Coefficient]] = field(default_factory=dict)
     """Indicator -> measure -> its coefficient over the shared respondents."""
-    differences: tuple[Difference, ...]
-    agreements: tuple[Agreement, ...]
-    closer: tuple[Closer, ...]
-    types: Multitrait | None
-    distinct: Mapping[str, Coefficient]
+    differences: tuple[Difference, ...] = ()
+    agreements: tuple[Agreement, ...] = ()
+    closer: tuple[Closer, ...] = ()
+    types: Multitrait | None = None
+    distinct: Mapping[str, Coefficient] = field(default_factory=dict)
     """Two types -> their heterotrait-monotrait ratio."""
-    separations: tuple[Separation, ...]
-    ranks: Mapping[str, Mapping[str, tuple[int, int]]]
+    separations: tuple[Separation, ...] = ()
+    ranks: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
     """Measure -> respondent -> the best and the worst rank that the tests of all pairs of
     respondents leave.
     """
-    growth: tuple[Growth, ...]
+    growth: tuple[Growth, ...] = ()
     command: str = ""
     protocol: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
