@@ -21,7 +21,6 @@ from hqm.reports.evidence_page import environment
 from hqm.reports.latex_tables import (
     Column,
     Entry,
-    Mark,
     PaperTable,
     measured,
     on_page,
@@ -38,7 +37,7 @@ from hqm.reports.report_figures import (
 )
 from hqm.reports.sentences import SOURCES, Points, largest
 from hqm.reports.side_tables import TOOLS_TITLE, harness_tables
-from hqm.reports.tables import Table, number, short
+from hqm.reports.tables import Mark, Table, number, short
 
 from hqm import Comparison, Measure
 from hqm.psychometrics import Coefficient
