@@ -27,12 +27,11 @@ from hqm.reports.drawings import Figure, administration_figures, drawn_if_any
 from hqm.reports.evidence_tables import estimates_by_family
 from hqm.reports.item_tables import FACETS, MARKS, Listed, ToRead, as_shown, lists, to_read
 from hqm.reports.latex_tables import on_page
-from hqm.reports.paper import quality
 from hqm.reports.phrases import Terms
 from hqm.reports.sentences import MendLine, mend_lines
 from hqm.reports.tables import Table, short
 
-from hqm import Audit, BenchmarkAudit, Gate, Policy, hold_against, measures_of, to_mend
+from hqm import Audit, BenchmarkAudit, Gate, Policy, hold_against, to_mend
 
 if TYPE_CHECKING:
     import jinja2
@@ -196,7 +195,6 @@ def render(audit: Audit, sections: Sequence[Section]) -> str:
         .get_template("evidence.html")
         .render(
             audit=audit,
-            summary=on_page(quality(measures_of(audit.audits), None)),
             sections=sections,
             marks=MARKS,
             record=tables.record(audit),

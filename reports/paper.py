@@ -142,7 +142,7 @@ def quality(
             f"{_MARKS} (for other models: at least ten independent shared models, paired resampling"
             " of models, one Holm adjustment over all columns).",
         )
-    retest, forms, people = columns.values()
+    retest, forms, criterion = columns.values()
     rows = [
         (
             plain(measure.label),
@@ -151,7 +151,7 @@ def quality(
             retest[i],
             forms[i],
             _shift(measure),
-            people[i],
+            criterion[i],
             plain("–" if measure.types_alone is None else "{} of {}".format(*measure.types_alone)),
         )
         for i, measure in enumerate(measures)

@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from hqm.reports.score_tables import Order, order_in, orders, tied_sets
 from hqm.reports.sentences import (
@@ -24,7 +25,10 @@ from hqm.reports.sentences import (
 from hqm.reports.svg import Drawing, Scale, Side, fitting_in, ticks
 from hqm.reports.tables import leading, number, short
 
-from hqm import BenchmarkAudit, BudgetRow, ErrorBudget, Estimate, Measure
+from hqm import BenchmarkAudit, BudgetRow, ErrorBudget, Estimate
+
+if TYPE_CHECKING:
+    from hqm import Measure  # loaded by those who compare
 
 INK, QUIET, GRID, RULE = "var(--ink)", "var(--quiet)", "var(--grid)", "var(--rule)"
 BAR, DOT, EMPTY, TIED = "var(--bar)", "var(--dot)", "var(--empty)", "var(--tied)"

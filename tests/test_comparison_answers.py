@@ -276,7 +276,7 @@ def test_of_three_one_must_beat_every_other() -> None:
     every[1] = difference(WIDE, WIDE, (0.3, 0.3), first="a", second="c")
     undecided = comparison(every, labels)
     assert to_report(undecided).verdict == "These tests do not decide"
-    assert "b repeats less well than a" in strongest(undecided)
+    assert tells(strongest(undecided), "compare.less-well", less="b", more="a")
 
 
 def test_random_tests_lead_to_no_claim_that_they_do_not_make() -> None:
@@ -392,7 +392,7 @@ def test_the_page_answers_before_it_shows() -> None:
     )
     page = render(with_budgets(made))
     assert (
-        page.index("With another seed, b repeats less well than a")
+        page.index(text_of("compare.less-well", less="b", more="a"))
         < page.index(text_of("compare.higher", first="a", second="b"))
         < page.index("<svg")
         < page.index("<table")

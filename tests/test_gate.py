@@ -361,8 +361,8 @@ def test_the_number_in_a_remedy_brings_the_end_to_the_threshold() -> None:
     assert math.tanh(math.atanh(0.85) - half) == pytest.approx(0.75, abs=0.005)
     assert "respondents from 12 to about" in test.remedy
     # nor does a number help where one respondent makes the correlation
-    found = {"strongest": "blind", "without_strongest": 0.21}
-    carried = replace(form, flags=("DOMINANT_MODEL",), detail=found)
+    detail = {"strongest": "blind", "without_strongest": 0.21}
+    carried = replace(form, flags=("DOMINANT_MODEL",), detail=detail)
     (test,) = [
         t
         for t in hold_against(audit_of(carried), wanted).tests
