@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,7 @@ from hqm.errors import UsageError
 if TYPE_CHECKING:
     from hqm.auditing.audit import Audit
     from hqm.auditing.budget import Statement
+    from hqm.auditing.gate import Policy
     from hqm.types import Estimate
 
 _SHORT = 12
@@ -86,6 +88,14 @@ def report(
             ),
         ),
     ] = False,
+    index: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=WHAT,
+            metavar="FOLDER",
+            help="A site with a row for each benchmark, and a page behind each row.",
+        ),
+    ] = None,
     verify: Annotated[
         str | None,
         typer.Option(
@@ -109,11 +119,21 @@ def report(
     from hqm.auditing.audit import Audit
     from hqm.auditing.policy import Policy
 
-    asked = {"--figure": figure, "--card": card, "--badge": badge, "--quote": quote}
+    asked = {
+        "--figure": figure,
+        "--card": card,
+        "--badge": badge,
+        "--quote": quote,
+        "--index": index,
+    }
     named = [flag for flag, wanted in {**asked, "--verify": verify}.items() if wanted]
     if len(named) > 1:
         raise UsageError(f"{' and '.join(named)} are two reports", remedy="Ask for one at a time.")
-    audits = [Audit.load(find_audit(path)) for path in audit_files]
+    files = [find_audit(path) for path in audit_files]
+    audits = [Audit.load(file) for file in files]
+    if index is not None:
+        _write_index(index, audits, files, Policy.load(policy))
+        return
     joined, held = _joined(audits), Policy.load(policy)
     cards = importlib.import_module("hqm.reports.benchmark_card")
     if verify is not None:
@@ -151,6 +171,20 @@ def report(
         content = layout.formatted(tables, to.suffix.lower(), siunitx=options.output.siunitx)
     write_together({to: content})
     print(f"wrote  {to}")
+
+
+def _write_index(
+    folder: Path, audits: Sequence[Audit], files: Sequence[Path], policy: Policy
+) -> None:
+    """Write the site of many audits; the day of a row is that of its file."""
+    pages = importlib.import_module("hqm.reports.index_page")
+    dated = []
+    for audit, file in zip(audits, files, strict=True):
+        day = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+        dated.append(pages.Dated(audit, f"{day:%Y-%m-%d}", file.absolute().parent.name))
+    made: dict[str, str] = pages.index_files(dated, policy)
+    write_together({folder / name: text for name, text in made.items()})
+    print(f"wrote  {folder / 'index.html'}  {folder / 'index.json'}")
 
 
 def _joined(audits: Sequence[Audit]) -> Audit:

@@ -1,0 +1,75 @@
+"""The first rows of the index: answers that were released, audited by the command that a row shows.
+
+    HQM_DATA=data python docs/index_rows.py out/index [ROW ...]
+
+Rows whose answers are not in the folder are left out, and named. `shapes` asks ten tiny models.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import hqm
+
+CHAIR = "hqm audit coco_chair --recorded"
+HALLUSION = "$HQM_DATA/hallusion_bench/HallusionBench_result_sample.json"
+LABELS = "$HQM_DATA/faithscore/annotation.jsonl"
+ROWS = {
+    "less-is-more": f"{CHAIR} $HQM_DATA/less_is_more",
+    "halc-sample-2": f"{CHAIR} $HQM_DATA/halc/*_sample2.jsonl.gz",
+    "marine": f"{CHAIR} $HQM_DATA/marine",
+    "two-instructions": f"{CHAIR} $HQM_DATA/pope/captions",
+    "pope": "hqm audit pope --recorded $HQM_DATA/logs/llava/llava-v1.5-7b_pope.jsonl"
+    " --key $HQM_DATA/pope/repope",
+    "hallusion-bench": f"hqm audit hallusion_bench --recorded {HALLUSION} --judgements gpt-4={HALLUSION}",
+    "faithscore": f"hqm audit faithscore --recorded {LABELS} --criterion {LABELS}",
+    "mathvista": "hqm audit mathvista --recorded $HQM_DATA/mathvista/answers",
+    "mmmu-pro": "hqm audit mmmu_pro --recorded $HQM_DATA/mmmu_pro/answers",
+    "shapes": "hqm audit shapes",
+}
+"""Row -> its command. A pattern of files stands for `--recorded` before each of them."""
+
+
+def words_of(command: str, data: Path) -> list[str]:
+    """The words of a command, with the folder of the data and the files of a pattern filled in."""
+    words: list[str] = []
+    for word in shlex.split(command)[1:]:
+        filled = word.replace("$HQM_DATA", str(data))
+        if "*" not in filled:
+            words.append(filled)
+            continue
+        files = sorted(data.glob(str(Path(filled).relative_to(data))))
+        words += [each for file in files for each in ("--recorded", str(file))][1:]
+    return words
+
+
+def audited(name: str, data: Path, folder: Path) -> bool:
+    """Run the command of a row; the audit keeps it as it is shown. Return whether there are data."""
+    command = ROWS[name]
+    words = words_of(command, data)
+    if not all(Path(word).exists() for word in words if word.startswith(str(data))):
+        print(f"{name}: its answers are not in {data}")
+        return False
+    program = [sys.executable, "-m", "hqm", *words, "--out", str(folder), "--quiet"]
+    subprocess.run(program, check=True, env={**os.environ, "HQM_DATA": str(data)})
+    path = folder / "audit.json"
+    path.write_text(replace(hqm.Audit.load(path), command=command).to_json(), encoding="utf-8")
+    return True
+
+
+def main(site: Path, names: list[str]) -> None:
+    """Audit the rows, and write the site."""
+    data = Path(os.environ["HQM_DATA"]).absolute()
+    folders = {name: site.parent / "rows" / name for name in names or ROWS}
+    made = [str(folder) for name, folder in folders.items() if audited(name, data, folder)]
+    program = [sys.executable, "-m", "hqm", "report", *made, "--index", str(site)]
+    subprocess.run(program, check=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,151 @@
+"""The index: one site from many audits, and the commands that its first rows show."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import hqm
+from hqm import Audit, BenchmarkAudit
+from tests.browser import Browser
+from tests.conftest import ROOT, Run
+from tests.messages import tells
+from tests.test_sentences import (
+    LABELLED,
+    PAIRS,
+    RHO,
+    SEARCHED,
+    WORDING,
+    audit_of,
+    budgeted,
+    est,
+    typed,
+)
+
+POOR = est("items.label_errors", None, status="insufficient", reason="too few models")
+
+
+def site_of(run: Run, home: Path) -> tuple[Path, list[BenchmarkAudit]]:
+    """Three audits in folders of their own, two of them of one benchmark."""
+    first = budgeted(audit_of(RHO, PAIRS, SEARCHED, typed(0.06, 0.02)), WORDING, LABELLED)
+    other = replace(audit_of(PAIRS, POOR), title="<b>Other</b> one")
+    made = {"first": first, "again": replace(first, mend=()), "other": other}
+    for name, audit in made.items():
+        (home / name).mkdir()
+        (home / name / "audit.json").write_text(Audit((audit,), f"hqm audit {name}").to_json())
+    status, out, err = run("report", *(home / name for name in made), "--index", home / "site")
+    assert (status, err) == (0, "")
+    assert "index.html" in out
+    return home / "site", list(made.values())
+
+
+def test_every_audit_has_a_row_a_page_and_its_json(run: Run, tmp_path: Path) -> None:
+    site, audits = site_of(run, tmp_path)
+    rows = json.loads((site / "index.json").read_text())["rows"]
+    assert [row["folder"] for row in rows] == ["first", "again", "other"]
+    assert [row["title"] for row in rows[:2]] == [
+        f"{audits[0].title}: {n}" for n in ("first", "again")
+    ]
+    text = (site / "index.html").read_text()
+    for row, audit in zip(rows, audits, strict=True):
+        assert hqm.Statement.parse(row["line"]) == audit.statement
+        (own,) = Audit.load(site / row["audit"]).audits
+        assert own.statement == audit.statement
+        assert (site / row["folder"] / "report.html").read_text().count("<h1") == 1
+        assert (site / row["folder"] / "evidence.html").is_file()
+        assert row["command"] in text
+        assert str(audit.statement) in text
+    assert not re.search(r"(?:href|src)=.(?:https?:)?//", text), "it loads nothing from elsewhere"
+    assert "<b>Other</b>" not in text
+    assert "overall grade" in text
+
+
+def test_what_is_not_known_is_empty_and_says_why(run: Run, tmp_path: Path) -> None:
+    site, _ = site_of(run, tmp_path)
+    first, _, other = json.loads((site / "index.json").read_text())["rows"]
+    assert other["keys"] == {"number": None, "about": "too few models"}
+    assert other["leaks"]["number"] is None
+    assert other["error"] is None
+    assert first["error"] == pytest.approx(5.0), "the widest band, in points"
+    assert first["tied"]["number"] == 2
+    assert first["keys"]["number"] == 0
+    assert "another judge" not in first["unmeasured"]
+
+
+def test_rows_are_sorted_and_searched_in_the_page(
+    browser: Browser, run: Run, tmp_path: Path
+) -> None:
+    site, _ = site_of(run, tmp_path)
+    browser.open(site / "index.html", 1280, 900)
+    names = "[...document.querySelectorAll('tbody')].map((row) => row.id)"
+    browser.evaluate("document.querySelector('button[data-by=error]').click()")
+    assert browser.evaluate(names) == ["first", "again", "other"], "what is not known stands last"
+    browser.evaluate("document.querySelector('button[data-by=error]').click()")
+    assert browser.evaluate(names)[-1] == "other"
+    browser.evaluate(
+        "(() => { const s = document.querySelector('input'); s.value = '<b>other';"
+        " s.dispatchEvent(new Event('input')); })()"
+    )
+    hidden = "[...document.querySelectorAll('tbody')].map((row) => row.hidden)"
+    assert sorted(browser.evaluate(hidden)) == [False, True, True]
+    assert browser.evaluate("document.querySelector('output').textContent") == "1 of 3"
+    browser.open(site / "index.html", 400, 900)
+    assert browser.evaluate("document.documentElement.scrollWidth") <= 400, "the table scrolls"
+    assert browser.errors == []
+
+
+def test_the_index_is_one_report_of_several(run: Run, tmp_path: Path) -> None:
+    status, _, err = run("report", tmp_path, "--index", tmp_path / "site", "--badge")
+    assert status == 2
+    assert tells(err, "usage.two-reports", first="--badge", second="--index")
+
+
+# --- the first rows ---
+
+
+@pytest.fixture(scope="module")
+def first_rows() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("index_rows", ROOT / "docs" / "index_rows.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+ROWS = (
+    "less-is-more",
+    "halc-sample-2",
+    "marine",
+    "two-instructions",
+    "pope",
+    "hallusion-bench",
+    "faithscore",
+    "mathvista",
+    "mmmu-pro",
+)
+
+
+def test_every_row_of_released_answers_is_tried(first_rows: ModuleType) -> None:
+    assert set(first_rows.ROWS) == {*ROWS, "shapes"}, "the embedded one is audited by `make audit`"
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ROWS)
+def test_the_command_of_a_row_makes_it(
+    first_rows: ModuleType, name: str, data: Path, tmp_path: Path
+) -> None:
+    if not first_rows.audited(name, data, tmp_path / name):
+        pytest.skip(f"the answers of {name} are not at hand")
+    audit = Audit.load(tmp_path / name / "audit.json")
+    assert audit.command == first_rows.ROWS[name]
+    assert str(data) not in audit.command
+    for each in audit.audits:
+        assert hqm.Statement.parse(str(each.statement)) == each.statement
+        assert each.respondents
