@@ -506,14 +506,14 @@ class CocoChair(Benchmark):
                     place=str(file),
                     remedy="Bring captions of at most two instructions.",
                 )
-            form, given = self.read_answers(file, self._whole)
+            form, answers = self.read_answers(file, self._whole)
             known = self._whole.by_id
             items = (*self._whole.items, *(item for item in form.items if item.id not in known))
             if self._instructions:
                 items = tuple(replace(item, prompt=self._instructions[0]) for item in items)
             self._whole = Form("original", items)
             name = ("original", "parallel")[place]
-            made.append(Recording(file.name.partition(".json")[0], name, 0, given, file.name))
+            made.append(Recording(file.name.partition(".json")[0], name, 0, answers, file.name))
         self._keep_captioned(made)
         return made or None
 

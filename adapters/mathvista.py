@@ -91,7 +91,7 @@ class MathVista(Benchmark):
         """Question -> response with its prediction; none where the file is no file of results."""
         if path.suffix not in (".json", ".jsonl", ".gz") or path.name.startswith("scores_"):
             return {}
-        given: dict[str, Response] = {}
+        answers: dict[str, Response] = {}
         for _, record in self._results(path):
             if "pid" not in record or not {"prediction", "response"} <= record.keys():
                 return {}
@@ -101,8 +101,8 @@ class MathVista(Benchmark):
                 return {}
             if self.scoring == "official" and text in item.options:
                 text = f"({_LETTERS[item.options.index(text)]})"
-            given[item.id] = Response(text if isinstance(text, str) else "")
-        return given
+            answers[item.id] = Response(text if isinstance(text, str) else "")
+        return answers
 
     @staticmethod
     def _results(path: Path) -> Iterable[tuple[str, Any]]:

@@ -171,13 +171,13 @@ class MmmuPro(Benchmark):
 
     def _answers(self, path: Path) -> dict[str, Response]:
         """Item id -> answer; where no answer came, the release has an empty object."""
-        given = {}
+        answers = {}
         for place, record in placed_records(path):
             text = take(record, "response", place)
             key = str(take(record, "id", place))
             if key in self.original.by_id:
-                given[key] = Response(text if isinstance(text, str) else "")
-        return given
+                answers[key] = Response(text if isinstance(text, str) else "")
+        return answers
 
     def check(self, form: Form) -> Iterable[Finding]:
         """Options that stand twice, and options that are another option's letter."""

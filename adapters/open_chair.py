@@ -49,6 +49,8 @@ from hqm import (
     fill,
     finding,
     mean_of,
+    placed_records,
+    pyarrow_library,
     ratio,
     read_records,
     read_text,
@@ -158,14 +160,16 @@ class OpenChair(Benchmark):
     def _rows(self) -> Iterator[tuple[str, str | None, str]]:
         """The picture and the true caption of every row, with its place."""
         if self._shards:
-            pq = _parquet()
+            pq = pyarrow_library().parquet
             row = 0
             for shard in self._shards:
                 names = pq.read_schema(shard).names
                 column = next((name for name in _TRUTHS if name in names), None)
                 if column is None:
                     raise DataError(
-                        "it has no column of true captions", place=str(shard), remedy=_remedy()
+                        "it has no column of true captions",
+                        place=str(shard),
+                        remedy=f"True captions are called {' or '.join(_TRUTHS)}.",
                     )
                 for text in pq.read_table(shard, columns=[column])[column].to_pylist():
                     row += 1
@@ -177,17 +181,15 @@ class OpenChair(Benchmark):
             records = read_records(path) if path.name != _EXAMPLE else []
             column = next((name for name in _TRUTHS if records and name in records[0]), None)
             if column is not None:
-                for i, record in enumerate(records, 1):
-                    place = f"{path}: record {i}"
+                for i, (place, record) in enumerate(placed_records(path), 1):
                     yield (
                         str(record.get("image") or f"{i:05}.png"),
                         str(take(record, column, place)),
                         place,
                     )
                 return
-        path = self.data / _EXAMPLE
-        for i, _ in enumerate(read_records(path), 1):
-            yield f"{i:05}.png", None, f"{path}: record {i}"
+        for i, (place, _) in enumerate(placed_records(self.data / _EXAMPLE), 1):
+            yield f"{i:05}.png", None, place
 
     def read(self) -> Form:
         """One item for each row; the id is the number of the row, by which answers are joined."""
@@ -206,7 +208,7 @@ class OpenChair(Benchmark):
         }
         if not missing or not self._shards:
             return
-        pq = _parquet()
+        pq = pyarrow_library().parquet
         row = 0
         try:
             self.images.mkdir(parents=True, exist_ok=True)
@@ -362,20 +364,3 @@ class OpenChair(Benchmark):
                 "{n} captions of the release's example say a word three times",
                 stuck,
             )
-
-
-def _remedy() -> str:
-    return f"True captions are called {' or '.join(_TRUTHS)}."
-
-
-def _parquet() -> Any:
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise DataError(
-            "the dataset is a file of the Parquet format, which needs the library pyarrow, and that"
-            " is not installed",
-            place="open_chair",
-            remedy="Run: pip install 'hqm-audit[parquet]'.",
-        ) from error
-    return pyarrow.parquet

@@ -107,6 +107,7 @@ from .errors import StoreError as StoreError
 from .errors import UnreadableReply as UnreadableReply
 from .errors import UsageError as UsageError
 from .files.archives import json_parts as json_parts
+from .files.parquet import pyarrow_library as pyarrow_library
 from .files.records import parse_value as parse_value
 from .files.records import placed_records as placed_records
 from .files.records import read_json as read_json

@@ -27,6 +27,15 @@ _AT_ONCE = 5000
 """Answers that are committed together."""
 
 
+def _has_answered(store: Store, jobs: Sequence[Job]) -> bool:
+    """Whether the respondent of these jobs ever answered anything."""
+    known = (
+        store.find_respondent(job.assignment.respondent.name, job.assignment.identity())
+        for job in jobs
+    )
+    return any(number is not None and has_answered(store, number) for number in known)
+
+
 class RecordedJobs:
     """The jobs of one recorded respondent, whose answers go into the store without any request."""
 
@@ -34,12 +43,7 @@ class RecordedJobs:
         self.store, self.jobs = store, jobs
         self.respondent = jobs[0].assignment.respondent
         self._taken: dict[int, set[str]] = {}
-        known = (
-            store.find_respondent(self.respondent.name, job.assignment.identity()) for job in jobs
-        )
-        self._had_answered = any(
-            number is not None and has_answered(store, number) for number in known
-        )
+        self._had_answered = _has_answered(store, jobs)
         self._refused = 0
         for job in jobs:
             if job.stored and not job.todo:
@@ -228,12 +232,7 @@ class _LiveJobs:
         self._owner = {id(request): (job, question) for job, question, request in first.values()}
         self._numbers: dict[int, int] = {}
         self._holds: dict[int, Hold] = {}
-        known = (
-            store.find_respondent(self.respondent.name, job.assignment.identity()) for job in jobs
-        )
-        self.has_answered = any(
-            number is not None and has_answered(store, number) for number in known
-        )
+        self.has_answered = _has_answered(store, jobs)
         self.refused = 0
         self._recorded: set[int] = set()
         self._answered: set[tuple[Sampling, Key]] = set()

@@ -778,15 +778,15 @@ class Benchmark(Adapter):
         return lambda item, response: self.no_answer(response) or judge(item, response)
 
     def with_beside(
-        self, item: Item, response: Response, given: Mapping[str, Response]
+        self, item: Item, response: Response, answers: Mapping[str, Response]
     ) -> Response:
         """The response together with the same respondent's other answers that the judge procedure
         sees (`beside`).
         """
         texts = {
-            key: given[key].text
+            key: answers[key].text
             for key in self.beside(item)
-            if key in given and self.no_answer(given[key]) is None
+            if key in answers and self.no_answer(answers[key]) is None
         }
         return response._replace(detail={**response.detail, "beside": texts}) if texts else response
 

@@ -414,11 +414,11 @@ class _Making:
         return sha256_file(path)
 
 
-def data_root(given: Path | None) -> Path:
+def data_root(folder: Path | None) -> Path:
     """The folder for releases: the given one, else that of `HQM_DATA`, else `data` in the current
     folder.
     """
-    return given or Path(os.environ.get("HQM_DATA") or "data")
+    return folder or Path(os.environ.get("HQM_DATA") or "data")
 
 
 def summary(card: Card) -> dict[str, Any]:

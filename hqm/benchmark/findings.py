@@ -443,9 +443,9 @@ def _fit(entries: Sequence[str], code: str, name: str) -> int:
     return max([*lengths, *(100 for entry in entries if entry == name)], default=-1)
 
 
-def _entries(given: Sequence[str] | None, option: str) -> tuple[str, ...]:
+def _entries(texts: Sequence[str] | None, option: str) -> tuple[str, ...]:
     entries = tuple(
-        part.strip() for text in given or () for part in text.split(",") if part.strip()
+        part.strip() for text in texts or () for part in text.split(",") if part.strip()
     )
     for entry in entries:
         # a name that only an adapter knows cannot be looked up here; a name has a small letter

@@ -181,12 +181,12 @@ def _check_storable(value: Any, place: str, name: str = "") -> None:
 
 def _target(target: Any, card: Card, options: tuple[str, ...], place: str) -> Any:
     if card.task == "yes_no":
-        said = str(target).strip().lower()
-        if said not in ("yes", "no"):
+        word = str(target).strip().lower()
+        if word not in ("yes", "no"):
             raise DataError(
                 f"the target is {target!r}", place=place, remedy='A yes/no target is "yes" or "no".'
             )
-        return said
+        return word
     if card.task == "choice":
         letters = LETTERS[: len(options)]
         text = str(target).strip()

@@ -205,16 +205,16 @@ def _of_judges(rows: Sequence[Row]) -> tuple[Row, ...]:
     are one row.
     """
     joined: dict[tuple[object, ...], Row] = {}
-    said: dict[tuple[object, ...], dict[str, Mapping[str, float]]] = defaultdict(dict)
+    scores: dict[tuple[object, ...], dict[str, Mapping[str, float]]] = defaultdict(dict)
     for i, row in enumerate(rows):
         text = row.answer.text if row.answer else ""
         about = (row.respondent, row.form, row.run, row.ids, row.question, row.image, text)
         key = about if row.judge else (*about, i)
-        if row.judge in said[key]:
+        if row.judge in scores[key]:
             key = (*key, i)
         joined.setdefault(key, row)
-        said[key][row.judge] = row.scores
-    return tuple(replace(row, answer=_with_scores(row, said[key])) for key, row in joined.items())
+        scores[key][row.judge] = row.scores
+    return tuple(replace(row, answer=_with_scores(row, scores[key])) for key, row in joined.items())
 
 
 def _with_scores(row: Row, scores: Mapping[str, Mapping[str, float]]) -> Response:

@@ -72,7 +72,7 @@ class Chosen:
     """The columns A, B, C, ... that hold an option each."""
     index: str = ""
     """The column whose values an image cell may name in place of a picture."""
-    said: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
     """The fields whose columns were said and not told from the names."""
 
     @property
@@ -102,7 +102,7 @@ def parse_columns(texts: Sequence[str]) -> dict[str, str]:
 
 
 def choose_columns(
-    columns: Sequence[str], pictures: Sequence[str], said: Mapping[str, str], place: str
+    columns: Sequence[str], pictures: Sequence[str], wanted: Mapping[str, str], place: str
 ) -> Chosen:
     """The column of every field.
 
@@ -110,7 +110,7 @@ def choose_columns(
     ----------
     columns, pictures
         The source's columns, and those that hold pictures by their type.
-    said
+    wanted
         What `parse_columns` read.
 
     Raises
@@ -119,20 +119,20 @@ def choose_columns(
         No column has the questions, or a named column is not there.
     """
     there = ", ".join(map(repr, columns)) or "none"
-    for name, column in said.items():
+    for name, column in wanted.items():
         if column and column not in columns:
             remedy = f"The columns are {there}."
             raise DataError(
                 f"there is no column {column!r} for the field {name!r}", place=place, remedy=remedy
             )
-    taken = {column for column in said.values() if column}
+    taken = {column for column in wanted.values() if column}
     normal: dict[str, str] = {}
     for column in columns:
         if column not in taken:
             normal.setdefault(re.sub(r"[\s-]+", "_", column.strip().lower()), column)
-    fields = {name: column for name, column in said.items() if column}
+    fields = {name: column for name, column in wanted.items() if column}
     for name_of, names in COLUMNS.items():
-        if name_of not in said:
+        if name_of not in wanted:
             named = next((normal[name] for name in names if name in normal), None)
             if name_of == "image":
                 named = _picture_column(named, [name for name in pictures if name not in taken])
@@ -146,13 +146,13 @@ def choose_columns(
             remedy="Name it question, or say which it is: --columns question=NAME.",
         )
     letters: tuple[str, ...] = ()
-    if "options" not in fields and said.get("options") != "" and {"A", "B"} <= set(columns):
+    if "options" not in fields and wanted.get("options") != "" and {"A", "B"} <= set(columns):
         letters = tuple(letter for letter in LETTERS if letter in columns and letter not in taken)
-    index = normal.get("index") or said.get("id") or fields.get("id", "")
+    index = normal.get("index") or wanted.get("id") or fields.get("id", "")
     if fields.get("id") == "index":
         index = "index"
     ordered = {field: fields[field] for field in COLUMNS if field in fields}
-    return Chosen(ordered, letters, index if "image" in ordered else "", frozenset(said))
+    return Chosen(ordered, letters, index if "image" in ordered else "", frozenset(wanted))
 
 
 def _picture_column(named: str | None, pictures: Sequence[str]) -> str | None:
@@ -221,7 +221,7 @@ def answers_of(
         answered = Answered(target)
         with faults.of(row):
             if chosen_task == "yes_no":
-                answered = Answered(_yes_or_no(target, place, said=task is not None))
+                answered = Answered(_yes_or_no(target, place, task_named=task is not None))
             elif chosen_task == "choice":
                 letter = letter_of(
                     target, listed, names, zero_based, place, _options_place(row, chosen)
@@ -265,15 +265,15 @@ def _plain(answer: Any) -> Any:
     return answer
 
 
-def _yes_or_no(target: Any, place: str, *, said: bool) -> str:
+def _yes_or_no(target: Any, place: str, *, task_named: bool) -> str:
     if target in (None, ""):
         raise DataError(
             "there is no answer", place=place, remedy="Write yes or no, or remove the row."
         )
     text = str(target).strip().rstrip(".").lower()
-    if text in (_YES if said else _YES[:1]):
+    if text in (_YES if task_named else _YES[:1]):
         return "yes"
-    if text in (_NO if said else _NO[:1]):
+    if text in (_NO if task_named else _NO[:1]):
         return "no"
     remedy = "Write yes or no, or name another task with --task."
     raise DataError(
@@ -467,7 +467,7 @@ class _Draft:
 
 def read_questions(
     source: Source,
-    said: Mapping[str, str],
+    wanted: Mapping[str, str],
     gathered: Gathered,
     task: Task | None = None,
     *,
@@ -477,7 +477,7 @@ def read_questions(
 
     Parameters
     ----------
-    said
+    wanted
         Field -> column, as `--columns` says; the others are told from their names.
     task
         Told from the answers and options unless given.
@@ -490,7 +490,7 @@ def read_questions(
         A column is missing, or cells hold what no item can be made of; the sentence names file,
         row and column, and counts each kind of fault.
     """
-    chosen = choose_columns(source.columns, source.pictures, said, source.parts[0].table.label)
+    chosen = choose_columns(source.columns, source.pictures, wanted, source.parts[0].table.label)
     faults = RowFaults()
     drafts = _read(source, chosen, gathered, faults)
     total = len(drafts) + len(faults.first)
@@ -690,7 +690,7 @@ def _use_of_types(drafts: Sequence[_Draft], chosen: Chosen) -> str:
     unknown = [draft for draft in labelled if not _is_type(draft.fields["type"])]
     if not unknown:
         return "type"
-    if len(unknown) == len(labelled) and "type" not in chosen.said:
+    if len(unknown) == len(labelled) and "type" not in chosen.named:
         return "" if "part" in chosen.fields else "part"
     column = chosen.column("type")
     what = (

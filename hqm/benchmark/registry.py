@@ -343,15 +343,11 @@ def _beside(card: Card, path: Path) -> type[Benchmark]:
     names.
     """
     if not card.adapter:
-        return _class_in(path)
+        return _class_of(_import_file(path)) if path.is_file() else Benchmark
     if path.is_file():
         what = f"its card names the adapter {card.adapter!r}, and there is an adapter.py beside it"
         raise CardError(what, place=str(path.parent), remedy="Remove one of the two.")
     return adapter_of(card)
-
-
-def _class_in(path: Path) -> type[Benchmark]:
-    return _class_of(_import_file(path)) if path.is_file() else Benchmark
 
 
 def _from_file(path: Path) -> tuple[type[Benchmark], Card, Path]:

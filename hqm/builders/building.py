@@ -107,9 +107,9 @@ def build(
     )
     draft = made.draft(order)
     if not draft.chosen:
-        said = f": {'; '.join(draft.notes)}" if draft.notes else ""
+        notes = f": {'; '.join(draft.notes)}" if draft.notes else ""
         raise DataError(
-            f"the recipe {recipe} makes no item of it{said}",
+            f"the recipe {recipe} makes no item of it{notes}",
             place=place,
             remedy=f"It needs {made.needs}.",
         )

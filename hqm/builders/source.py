@@ -1,6 +1,6 @@
 """A source of annotations: which reader knows it, and what it holds.
 
-A reader is a module of `hqm.builders.readers` with a `READER`. Which one is meant is told from the
+A reader is a `Reader` in a module of `hqm.builders.readers`. Which one is meant is told from the
 content of the file or folder, or said in front of it: `coco:annotations/`.
 """
 
@@ -20,18 +20,8 @@ from hqm.errors import DataError, UsageError
 from hqm.files.records import read_json
 from hqm.signature import digest_file
 
-READERS = (
-    "shapes",
-    "coco",
-    "visual_genome",
-    "gqa",
-    "amber",
-    "object_sets",
-    "regions",
-    "hal_eval",
-    "valor",
-)
-"""The readers, in the order in which they are tried on a file or folder."""
+_MODULES = ("shapes", "coco", "visual_genome", "gqa", "amber", "captions", "valor")
+"""The modules of readers, in the order in which these are tried on a file or folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +56,12 @@ class Reader:
 
 def readers() -> dict[str, Reader]:
     """Every reader by its name."""
+    modules = [importlib.import_module(f"hqm.builders.readers.{name}") for name in _MODULES]
     return {
-        name: importlib.import_module(f"hqm.builders.readers.{name}").READER for name in READERS
+        reader.name: reader
+        for module in modules
+        for reader in vars(module).values()
+        if isinstance(reader, Reader)
     }
 
 

@@ -316,18 +316,18 @@ def _configs(tree: Tree) -> list[dict[str, Any]]:
     ]
 
 
-def _data_files(said: Any) -> list[tuple[str, list[str]]]:
+def _data_files(files: Any) -> list[tuple[str, list[str]]]:
     """Split and patterns, of the shapes that `data_files` may have; a folder stands for all files
     in it.
     """
-    if isinstance(said, str) or (
-        isinstance(said, list) and said and all(isinstance(each, str) for each in said)
+    if isinstance(files, str) or (
+        isinstance(files, list) and files and all(isinstance(each, str) for each in files)
     ):
-        said = {"": said}
-    if isinstance(said, dict):
-        said = [{"split": split, "path": path} for split, path in said.items()]
+        files = {"": files}
+    if isinstance(files, dict):
+        files = [{"split": split, "path": path} for split, path in files.items()]
     pairs = []
-    for each in said if isinstance(said, list) else []:
+    for each in files if isinstance(files, list) else []:
         if isinstance(each, dict):
             paths = each.get("path")
             patterns = [

@@ -740,13 +740,13 @@ def fault_of(model: type[BaseModel], error: Mapping[str, Any]) -> str:
         return f"the key {key!r} is missing"
     if error["type"] == "extra_forbidden":
         return f"unknown key {key!r}. {_nearest_key(model, place)}".strip(" .")
-    said = str(error["msg"]).removeprefix("Value error, ")
+    message = str(error["msg"]).removeprefix("Value error, ")
     near = (
-        meant(str(error["input"]), re.findall("'([^']+)'", said))
+        meant(str(error["input"]), re.findall("'([^']+)'", message))
         if error["type"] == "literal_error"
         else ""
     )
-    return f"the key {key!r} is wrong: {said}. {near}".strip(" .")
+    return f"the key {key!r} is wrong: {message}. {near}".strip(" .")
 
 
 def _nearest_key(model: type[BaseModel], place: Sequence[Any]) -> str:

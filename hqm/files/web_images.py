@@ -109,14 +109,14 @@ def _connect(
 
 
 class _HTTPConnection(http.client.HTTPConnection):
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
         self._create_connection = _connect
 
 
 class _HTTPSConnection(http.client.HTTPSConnection):
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
         self._create_connection = _connect
 
 
@@ -294,14 +294,14 @@ class WebImages:
                 time.sleep(0.2 * 4**attempt)
 
     def _keep(self, address: str, reply: Any) -> None:
-        said = reply.headers.get("Content-Length")
-        if said and said.isdigit() and int(said) > MAX_BYTES:
+        length = reply.headers.get("Content-Length")
+        if length and length.isdigit() and int(length) > MAX_BYTES:
             raise ImageError(f"the picture is larger than {MAX_BYTES >> 20} MiB", place=address)
         stream: Any = _Timed(reply, time.monotonic() + _WHOLE)
         path = keep(stream, address)
         size = path.stat().st_size
-        if said and said.isdigit() and size != int(said):
-            raise http.client.IncompleteRead(b"", int(said) - size)
+        if length and length.isdigit() and size != int(length):
+            raise http.client.IncompleteRead(b"", int(length) - size)
         record = {
             "address": address,
             "file": path.relative_to(cache_folder() / "images").as_posix(),

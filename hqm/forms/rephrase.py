@@ -252,14 +252,14 @@ def _question(parts: _Parts, keep_mode: bool) -> Rewrite | None:
     if keep_mode:
         opening = "would you say that" if rule == "open.whether" else "could you tell me"
         asked = asked.removeprefix("whether ") if rule == "open.whether" else asked
-        said = f"{lead}, {opening} {asked}" if lead else f"{opening.capitalize()} {asked}"
-        return parts.rewritten(f"{said}?", rule)
+        whole = f"{lead}, {opening} {asked}" if lead else f"{opening.capitalize()} {asked}"
+        return parts.rewritten(f"{whole}?", rule)
     rule = rule.replace("open.", "open.tell_")
-    said = f"Tell me, {_lower(lead)}, {asked}" if lead else f"Tell me {asked}"
+    whole = f"Tell me, {_lower(lead)}, {asked}" if lead else f"Tell me {asked}"
     colon = parts.after.lstrip().startswith("(") or bool(_LISTED.match(":" + parts.after))
     after = parts.after.rstrip("?") if colon else parts.after
     end = ":" if colon else "."
-    return Rewrite(f"{parts.before}{said}{end}{after}", rule)
+    return Rewrite(f"{parts.before}{whole}{end}{after}", rule)
 
 
 def _asks_at(words: list[Token]) -> int | None:

@@ -136,24 +136,24 @@ def read_table(
     AnswerError
         A row has neither an answer nor a score, or there is no such column.
     """
-    said = dict(columns or {})
-    for field, column in said.items():
+    wanted = dict(columns or {})
+    for field, column in wanted.items():
         if records and column not in records[0]:
             there = ", ".join(map(repr, records[0]))
             what = f"there is no column {column!r} for the field {field!r}"
             raise AnswerError(what, place=path, remedy=f"The columns are {there}.")
-    if not said and (turned := _of_wide(records)):
+    if not wanted and (turned := _of_wide(records)):
         records = turned
-    scores = _score_columns(records, said)
+    scores = _score_columns(records, wanted)
     stem = path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0] or path
     llava = bool(records) and _is_llava(records[0])
-    named = {COLUMNS[field][0]: column for field, column in said.items() if field != "score"}
+    named = {COLUMNS[field][0]: column for field, column in wanted.items() if field != "score"}
     rows = []
     for i, record in enumerate(records):
         if named:
             record = {**record, **{field: record[column] for field, column in named.items()}}
-        given = {name: score_of(record.get(name)) for name in scores}
-        known = {name: score for name, score in given.items() if score is not None}
+        values = {name: score_of(record.get(name)) for name in scores}
+        known = {name: score for name, score in values.items() if score is not None}
         if scores:
             record = {**record, "score": next(iter(known.values()), None)}
         row = Row.of(record, f"{path}: record {i + 1}", position=i, score_alone=True)
@@ -168,17 +168,17 @@ def read_table(
     return Log(path=path, tool="LLaVA" if llava else "a table of answers", rows=tuple(rows))
 
 
-def _score_columns(records: Sequence[Mapping[str, Any]], said: Mapping[str, str]) -> list[str]:
+def _score_columns(records: Sequence[Mapping[str, Any]], wanted: Mapping[str, str]) -> list[str]:
     """The columns of scores: the one that was said, else `score` and every other column of numbers
     beside the fields of a row.
     """
-    if not records or "score" in said:
-        return [said["score"]] if records else []
+    if not records or "score" in wanted:
+        return [wanted["score"]] if records else []
     first = records[0]
     named = any(name in first for name in (*fields.RESPONDENTS, *answers_in(first)))
-    if not said and not named and "score" not in first:
+    if not wanted and not named and "score" not in first:
         return []
-    others = [name for name in first if name not in _KNOWN and name not in said.values()]
+    others = [name for name in first if name not in _KNOWN and name not in wanted.values()]
     return [
         name
         for name in ["score", *others]

@@ -226,10 +226,12 @@ def _number(
     return value
 
 
-def _stages(given: object, place: str) -> Mapping[str, Mapping[str, int]]:
+def _stages(written: object, place: str) -> Mapping[str, Mapping[str, int]]:
     """Role -> unit -> 1 or 0, from a JSON object or its text."""
     try:
-        read = json.loads(given) if isinstance(given, str) and given.strip() else given or {}
+        read = (
+            json.loads(written) if isinstance(written, str) and written.strip() else written or {}
+        )
     except ValueError:
         read = None
     if not isinstance(read, Mapping) or not all(
@@ -241,7 +243,7 @@ def _stages(given: object, place: str) -> Mapping[str, Mapping[str, int]]:
         remedy = (
             f'Write {{"verifier": {{"There is a dog.": 1}}}}; the roles are {", ".join(ROLES)}.'
         )
-        raise AnswerError(f"the stages are {str(given)[:80]!r}", place=place, remedy=remedy)
+        raise AnswerError(f"the stages are {str(written)[:80]!r}", place=place, remedy=remedy)
     return {
         role: {str(unit): int(label) for unit, label in units.items()}
         for role, units in read.items()

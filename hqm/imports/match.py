@@ -35,14 +35,14 @@ def normalised(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def asks_same(said: str, item: Item, spelling: Callable[[str], str] = str) -> bool:
+def asks_same(question: str, item: Item, spelling: Callable[[str], str] = str) -> bool:
     """Whether a row's question is an item's: equal, or the item's with an instruction before or
     after it.
 
     >>> asks_same("Is there a dog?\\nAnswer yes or no.", Item("1", "Is there a dog?", "yes_no"))
     True
     """
-    asked, prompt = spelling(said), spelling(item.prompt)
+    asked, prompt = spelling(question), spelling(item.prompt)
     return _core(prompt) in normalised(asked) or _core(prompt) == _core(asked)
 
 
@@ -73,9 +73,9 @@ def check_questions(
     """
     rows = list(rows)
     wrong = [
-        f"{place.rpartition(': ')[2]} asks {said!r:.80}, and {item.id} asks {item.prompt!r:.80}"
-        for place, said, item in rows
-        if said.strip() and not asks_same(said, item, spelling)
+        f"{place.rpartition(': ')[2]} asks {question!r:.80}, and {item.id} asks {item.prompt!r:.80}"
+        for place, question, item in rows
+        if question.strip() and not asks_same(question, item, spelling)
     ]
     if wrong:
         contradict(wrong, len(rows), path, "Name the file, part or release that was answered.")
@@ -156,12 +156,16 @@ def with_questions_beside(rows: Sequence[Row], path: Path) -> list[Row] | None:
                     path,
                     f"Put the answers beside the questions that were asked, not {other.name}.",
                 )
-            return [_asked_by(asked[row.id], row) for row in rows]
+            return [
+                replace(
+                    row,
+                    image=asked[row.id].image,
+                    question=asked[row.id].question,
+                    parts=asked[row.id].parts,
+                )
+                for row in rows
+            ]
     return None
-
-
-def _asked_by(question: Row, row: Row) -> Row:
-    return replace(row, image=question.image, question=question.question, parts=question.parts)
 
 
 def _questions(path: Path) -> dict[str, Row]:
@@ -291,8 +295,8 @@ def has_other_key(row: Row, item: Item) -> bool:
         return key in ("yes", "no") and key != item.target
     if item.task == "choice":
         right = _option(str(item.target), item.options)
-        said = _option(row.key.strip(), row.options or item.options)
-        return bool(right and said) and right != said
+        named = _option(row.key.strip(), row.options or item.options)
+        return bool(right and named) and right != named
     return (
         item.task == "vqa"
         and isinstance(item.target, str)

@@ -129,8 +129,8 @@ def read_answers(
 
 def _question(record: Mapping[str, Any], item: Item, place: str) -> list[tuple[str, str, Item]]:
     """What a record says that its item asks, for the check; empty where it does not say it."""
-    said = first_text(record, QUESTIONS)
-    return [(place, said, item)] if said and item.prompt else []
+    question = first_text(record, QUESTIONS)
+    return [(place, question, item)] if question and item.prompt else []
 
 
 def percentage(value: Any, place: str = "") -> str:

@@ -109,7 +109,7 @@ class BroughtSet:
     run: int
     file: str
     """The hash of the file."""
-    said: Mapping[str, JudgeOutput]
+    outputs: Mapping[str, JudgeOutput]
     """Item id -> what the judge said."""
 
     @property
@@ -155,41 +155,41 @@ class BroughtJudge:
             (each.form, each.run, each.asking) == at for each in self.sets
         )
 
-    def _said(self, name: str, form: str, run: int, asking: int) -> dict[str, JudgeOutput]:
+    def _outputs(self, name: str, form: str, run: int, asking: int) -> dict[str, JudgeOutput]:
         """Item -> what was said of one respondent's answers; several files may each be about some
         of the items.
         """
-        said: dict[str, JudgeOutput] = {}
+        outputs: dict[str, JudgeOutput] = {}
         for each in self.sets:
             if (each.respondent, each.form, each.run, each.asking) == (name, form, run, asking):
-                said.update(each.said)
-        return said
+                outputs.update(each.outputs)
+        return outputs
 
     def ask_about(self, name: str, cell: Cell) -> Callable[[Item], AskJudge]:
         """The `ask` for the procedure on each of a respondent's answers: it gives what the file
         has.
         """
-        said = self._said(name, cell.form, cell.run, parse_judge(cell.judge)[1])
+        outputs = self._outputs(name, cell.form, cell.run, parse_judge(cell.judge)[1])
         heard = whole if self.benchmark.withheld == "unscored" else (lambda ask: ask)
 
         def about(item: Item) -> AskJudge:
-            given = said.get(item.id)
-            if given is None or given.mark == "":
+            output = outputs.get(item.id)
+            if output is None or output.mark == "":
                 return _without
-            if given.mark is None:
-                return heard(played_back(given.replies))
-            return _marked(self.benchmark, given.mark)
+            if output.mark is None:
+                return heard(played_back(output.replies))
+            return _marked(self.benchmark, output.mark)
 
         return about
 
     def words(self, name: str, cell: Cell, item: str) -> tuple[str, ...]:
         """What the judge said of one answer, for a reader."""
-        said = self._said(name, cell.form, cell.run, parse_judge(cell.judge)[1]).get(item)
-        if said is None:
+        output = self._outputs(name, cell.form, cell.run, parse_judge(cell.judge)[1]).get(item)
+        if output is None:
             return ()
-        if said.mark is not None:
-            return (f"judge: {said.mark}",)
-        return tuple(f"{role}: {text}" for role, texts in said.replies.items() for text in texts)
+        if output.mark is not None:
+            return (f"judge: {output.mark}",)
+        return tuple(f"{role}: {text}" for role, texts in output.replies.items() for text in texts)
 
     def verdicts(self, cell: Cell, form: Form, rows: Rows) -> dict[str, list[Verdict]]:
         """The verdict on every answer, in the order of the form's items; respondent by respondent,
@@ -200,33 +200,33 @@ class BroughtJudge:
     def _of_one(
         self, cell: Cell, form: Form, name: str, row: Sequence[Response | None]
     ) -> list[Verdict]:
-        said = self._said(name, cell.form, cell.run, parse_judge(cell.judge)[1])
+        outputs = self._outputs(name, cell.form, cell.run, parse_judge(cell.judge)[1])
         if self.benchmark.roles:
             made = verdicts(self.benchmark, form, {name: row}, self.ask_about(name, cell))[name]
             reasons = {True: "the file leaves the judgement empty", False: NOT_GIVEN}
             return [
                 (
-                    replace(verdict, reason=reasons[item.id in said])
+                    replace(verdict, reason=reasons[item.id in outputs])
                     if verdict.state == "missing" and answer is not None
                     else verdict
                 )
                 for item, answer, verdict in zip(form.items, row, made, strict=True)
             ]
         return [
-            self._by_mark(item, a, said.get(item.id))
+            self._by_mark(item, a, outputs.get(item.id))
             for item, a in zip(form.items, row, strict=True)
         ]
 
-    def _by_mark(self, item: Item, answer: Response | None, said: JudgeOutput | None) -> Verdict:
+    def _by_mark(self, item: Item, answer: Response | None, output: JudgeOutput | None) -> Verdict:
         answer = answer or Response("", "missing", "not asked")
         if none := self.benchmark.no_answer(answer):
             return none
-        if said is None:
+        if output is None:
             return Verdict.unscored("missing", NOT_GIVEN)
-        texts = [text for texts in said.replies.values() for text in texts]
+        texts = [text for texts in output.replies.values() for text in texts]
         return settle(
             verdict_of_mark(
-                self.benchmark, item, (texts or [""])[0] if said.mark is None else said.mark
+                self.benchmark, item, (texts or [""])[0] if output.mark is None else output.mark
             ),
             answer,
         )
@@ -300,7 +300,7 @@ def keep(store: Store, benchmark: Benchmark, sets: Sequence[BroughtSet]) -> tupl
                     None,
                     json.dumps(heard.to_dict(), ensure_ascii=False),
                 )
-                for item, heard in each.said.items()
+                for item, heard in each.outputs.items()
             ]
             store.judge(benchmark.name, each.form, each.run, rows)
         named = [each.named for each in hold]
@@ -320,15 +320,15 @@ def stored(store: Store, benchmark: Benchmark) -> tuple[BroughtSet, ...]:
             form=form,
             run=run,
             file=file,
-            said={},
+            outputs={},
         )
         rows = store.judgements(benchmark.name, each.stored_as, form, run)
-        said = {
+        outputs = {
             r.item: JudgeOutput.from_dict(json.loads(r.reply))
             for r in rows
             if r.respondent == respondent
         }
-        sets.append(replace(each, said=said))
+        sets.append(replace(each, outputs=outputs))
     return tuple(sets)
 
 

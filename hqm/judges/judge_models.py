@@ -102,8 +102,8 @@ class Judging:
     ) -> None:
         self.asks, self.benchmark, self.panel = asks, benchmark, panel
         self.budget, self.retry_refused = budget or Budget(), retry_refused
-        given = {name: value for name, value in (overrides or {}).items() if value is not None}
-        self._default = Sampling(**{**benchmark.card.judging.model_dump(), **given})
+        chosen = {name: value for name, value in (overrides or {}).items() if value is not None}
+        self._default = Sampling(**{**benchmark.card.judging.model_dump(), **chosen})
 
     @property
     def store(self) -> Store:

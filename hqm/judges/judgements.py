@@ -78,12 +78,12 @@ class AnswerTexts:
             return None
         key = (name, form, run)
         if key not in self._texts:
-            given = self.answers.responses(
+            responses = self.answers.responses(
                 self.benchmark, self.forms[form], self.respondents[name], run
             )
             items = self.forms[form].items
             self._texts[key] = {
-                i.id: r.text for i, r in zip(items, given, strict=True) if r is not None
+                i.id: r.text for i, r in zip(items, responses, strict=True) if r is not None
             }
         return self._texts[key].get(item)
 
@@ -167,23 +167,23 @@ def take_judgements(
     """
     files, notes = _files(sources)
     read = [(path, source, judged_rows(benchmark, path, forms[ORIGINAL])) for path, source in files]
-    given: list[tuple[Path, _Key, list[Row]]] = []
+    grouped: list[tuple[Path, _Key, list[Row]]] = []
     for path, source, rows in read:
-        given += [
+        grouped += [
             (path, key, of_key)
             for key, of_key in _grouped(path, source, rows, respondents, forms).items()
         ]
     # those that say which asking they are come first, so that the others take what is free
-    given.sort(key=lambda each: each[1].asking is None)
+    grouped.sort(key=lambda each: each[1].asking is None)
     sets: list[BroughtSet] = []
     matchings: list[MatchReport] = []
     taken: dict[_Key, set[str]] = {}
-    for path, key, rows in given:
+    for path, key, rows in grouped:
         form = forms[key.form]
-        matching, said = _matched(benchmark, path, key, rows, form, respondents, answer)
-        asking = key.asking if key.asking is not None else _free(taken, key, said)
+        matching, outputs = _matched(benchmark, path, key, rows, form, respondents, answer)
+        asking = key.asking if key.asking is not None else _free(taken, key, outputs)
         at = replace(key, asking=asking)
-        twice = taken.get(at, set()) & said.keys()
+        twice = taken.get(at, set()) & outputs.keys()
         if twice:
             what = f"{sorted(twice)[0]} is judged twice by {key.judge}, asked time {asking}"
             raise AnswerError(
@@ -194,9 +194,9 @@ def take_judgements(
                     " JUDGE#1=FILE."
                 ),
             )
-        taken.setdefault(at, set()).update(said)
+        taken.setdefault(at, set()).update(outputs)
         matchings.append(replace(matching, asking=asking))
-        if said:
+        if outputs:
             sets.append(
                 BroughtSet(
                     judge=key.judge,
@@ -205,7 +205,7 @@ def take_judgements(
                     form=key.form,
                     run=key.run,
                     file=digest_file(path),
-                    said=said,
+                    outputs=outputs,
                 )
             )
     refused = [matching for matching in matchings if not matching.complete]
@@ -370,7 +370,7 @@ def _matched(
     """The judgements by item, and how their rows were matched."""
     known = key.respondent in respondents
     matched = match_rows(rows, form, benchmark.spelled)
-    said: dict[str, JudgeOutput] = {}
+    outputs: dict[str, JudgeOutput] = {}
     unmatched = [rows[i].described for i in matched.unmatched]
     contradicting = [rows[i].described for i in matched.contradicting]
     taken = 0
@@ -396,7 +396,7 @@ def _matched(
         taken += 1
         output = row.judgement or JudgeOutput()
         for item in keys:
-            before = said.get(item)
+            before = outputs.get(item)
             if before is not None and (before.mark is not None or output.mark is not None):
                 what = f"{item} is judged twice by {key.judge}"
                 raise AnswerError(
@@ -404,7 +404,7 @@ def _matched(
                     place=row.place,
                     remedy="Say which time each judgement is in a column `run`.",
                 )
-            said[item] = output if before is None else before.joined(output)
+            outputs[item] = output if before is None else before.joined(output)
     matching = MatchReport(
         path=str(path),
         judge=key.judge,
@@ -414,19 +414,19 @@ def _matched(
         run=key.run,
         rows=len(rows),
         matched=taken,
-        items=len(said),
+        items=len(outputs),
         of=len(form),
         how=matched.how,
         contradicting=tuple(contradicting),
         unmatched=tuple(unmatched),
         ambiguous=tuple(rows[i].described for i in matched.ambiguous),
     )
-    return matching, said
+    return matching, outputs
 
 
-def _free(taken: Mapping[_Key, set[str]], key: _Key, said: Mapping[str, JudgeOutput]) -> int:
+def _free(taken: Mapping[_Key, set[str]], key: _Key, outputs: Mapping[str, JudgeOutput]) -> int:
     asking = 0
-    while taken.get(replace(key, asking=asking), set()) & said.keys():
+    while taken.get(replace(key, asking=asking), set()) & outputs.keys():
         asking += 1
     return asking
 
@@ -459,7 +459,9 @@ def _same(sets: Sequence[BroughtSet]) -> list[str]:
     first: dict[tuple[object, ...], BroughtSet] = {}
     notes = []
     for each in sets:
-        content = tuple(sorted((item, str(heard.to_dict())) for item, heard in each.said.items()))
+        content = tuple(
+            sorted((item, str(heard.to_dict())) for item, heard in each.outputs.items())
+        )
         other = first.setdefault((each.respondent, each.form, each.run, content), each)
         if other is not each:
             who = (
@@ -517,10 +519,10 @@ def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[Row]:
     return [
         Row(
             place=f"{path}: {key}",
-            judgement=JudgeOutput({r: tuple(t) for r, t in said.items()}),
+            judgement=JudgeOutput({r: tuple(t) for r, t in rows.items()}),
             ids=(key,),
         )
-        for key, said in replies.items()
+        for key, rows in replies.items()
     ]
 
 
@@ -571,7 +573,7 @@ def _output(record: Mapping[str, Any], place: str) -> JudgeOutput:
     marks = [record[name] for name in _MARKS if name in record]
     if not marks:
         raise AnswerError(no_field((*_MARKS, *_REPLIES), record), place=place)
-    given = next((mark for mark in marks if mark not in (None, "")), "")
-    if isinstance(given, (dict, list)):
-        raise AnswerError(f"the verdict is {given!r:.60}, which is no text or number", place=place)
-    return JudgeOutput(mark=str(given).strip())
+    mark = next((mark for mark in marks if mark not in (None, "")), "")
+    if isinstance(mark, (dict, list)):
+        raise AnswerError(f"the verdict is {mark!r:.60}, which is no text or number", place=place)
+    return JudgeOutput(mark=str(mark).strip())

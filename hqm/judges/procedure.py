@@ -85,8 +85,8 @@ async def _all(
         tasks = ((form.items[i], _answers(rows, i)) for i in part)
         judged = await asyncio.gather(
             *(
-                judge_item(benchmark, item, given, _declared(benchmark, item, ask_about(item)))
-                for item, given in tasks
+                judge_item(benchmark, item, response, _declared(benchmark, item, ask_about(item)))
+                for item, response in tasks
             )
         )
         for by_name in judged:
@@ -128,15 +128,15 @@ def decisions(
 
 async def _decided(benchmark: Benchmark, unit: Unit, ask: AskJudge) -> Verdict:
     try:
-        said = await benchmark.decide(
+        decided = await benchmark.decide(
             unit.role, unit.item, unit.response, unit.text, _declared(benchmark, unit.item, ask)
         )
     except Exception as error:
         return _failed(benchmark, unit.item, error, type(benchmark).decide)
     return (
         Verdict.unscored("unparsed", "the reply says neither yes nor no")
-        if said is None
-        else Verdict(float(said))
+        if decided is None
+        else Verdict(float(decided))
     )
 
 
@@ -191,11 +191,11 @@ def _beside(
     """
     if type(benchmark).beside is Benchmark.beside:
         return row
-    given = {
+    answers = {
         item.id: answer for item, answer in zip(form.items, row, strict=True) if answer is not None
     }
     return [
-        None if answer is None else benchmark.with_beside(item, answer, given)
+        None if answer is None else benchmark.with_beside(item, answer, answers)
         for item, answer in zip(form.items, row, strict=True)
     ]
 

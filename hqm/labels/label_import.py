@@ -32,7 +32,7 @@ class TakenLabels:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Given:
+class _ToolLabel:
     """A label as a tool wrote it."""
 
     uid: str
@@ -136,7 +136,7 @@ def import_labels(
     )
 
 
-def _is_of(imported: _Given, plan: LabelPlan) -> bool:
+def _is_of(imported: _ToolLabel, plan: LabelPlan) -> bool:
     if imported.uid not in plan.by_uid:
         what = f"the plan has no answer {imported.uid!r}"
         raise DataError(
@@ -161,7 +161,7 @@ def _meaning(schema: Schema, values: Mapping[str, str]) -> dict[str, Any]:
     return meaning
 
 
-def _value(imported: _Given, meaning: Mapping[str, Any]) -> Any:
+def _value(imported: _ToolLabel, meaning: Mapping[str, Any]) -> Any:
     word = str(imported.value if imported.value is not None else "").strip().lower()
     word = word.removesuffix(".0") if word not in meaning else word
     if word not in meaning:
@@ -202,7 +202,7 @@ def _seconds(value: Any, place: str) -> float | None:
 
 def _row(
     record: Mapping[str, Any], columns: _Columns, place: str, usual: Mapping[str, Sequence[str]]
-) -> _Given:
+) -> _ToolLabel:
     """A label from a flat row."""
     try:
         uid = columns.of(record, "uid", *usual["uid"])
@@ -215,7 +215,7 @@ def _row(
         if there in (None, ""):
             remedy = f"Name its field: --columns {meant}=NAME (there are {', '.join(record)})."
             raise DataError(f"it does not say the {meant}", place=place, remedy=remedy)
-    return _Given(
+    return _ToolLabel(
         uid=str(uid),
         rater=_named(rater),
         value=value,
@@ -225,7 +225,7 @@ def _row(
     )
 
 
-def _from_csv(path: Path, columns: _Columns) -> Iterator[_Given]:
+def _from_csv(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
     usual = {
         "uid": ("uid", "id"),
         "rater": ("rater", "annotator", "user"),
@@ -241,7 +241,7 @@ def _from_csv(path: Path, columns: _Columns) -> Iterator[_Given]:
         yield _row(record, columns, place, usual)
 
 
-def _from_mturk(path: Path, columns: _Columns) -> Iterator[_Given]:
+def _from_mturk(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
     """Assignments that were not rejected.
 
     Answers stand in `Answer.label`, in a column `Answer.label.VALUE` for each choice, or as JSON in
@@ -258,11 +258,11 @@ def _from_mturk(path: Path, columns: _Columns) -> Iterator[_Given]:
         if str(record.get("AssignmentStatus", "")).lower() == "rejected":
             continue
         if "Answer.label" not in record and "label" not in columns.imported:
-            record = {**record, "Answer.label": _turker_said(record, place)}
+            record = {**record, "Answer.label": _turker_choice(record, place)}
         yield _row(record, columns, place, usual)
 
 
-def _turker_said(record: Mapping[str, Any], place: str) -> Any:
+def _turker_choice(record: Mapping[str, Any], place: str) -> Any:
     """Read the choice of an assignment from its JSON, or from a column for each choice."""
     if record.get("Answer.taskAnswers"):
         try:
@@ -301,7 +301,7 @@ def _only_choice(choices: Mapping[str, Any], place: str) -> Any:
     return on[0] if on else ""
 
 
-def _from_label_studio(path: Path, columns: _Columns) -> Iterator[_Given]:
+def _from_label_studio(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
     """The export `JSON`: tasks with `data` and `annotations`; a skipped task has no label."""
     tasks = read_json(path)
     wanted = columns.imported.get("label", "label")
@@ -327,7 +327,7 @@ def _from_label_studio(path: Path, columns: _Columns) -> Iterator[_Given]:
                     value = next(iter(content.get("choices") or ()), content.get("rating"))
                 elif result.get("from_name") == noted:
                     note = "\n".join(map(str, content.get("text") or ()))
-            yield _Given(
+            yield _ToolLabel(
                 uid=str(uid),
                 rater=_named(annotation.get("completed_by", "")),
                 value=value,
@@ -340,7 +340,7 @@ def _from_label_studio(path: Path, columns: _Columns) -> Iterator[_Given]:
 _TIME = re.compile(r"(\d+)\s*([dhms])")
 
 
-def _from_potato(path: Path, columns: _Columns) -> Iterator[_Given]:
+def _from_potato(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
     """Read Potato's file of one rater, its export, or the folder of all raters.
 
     Potato 2 keeps `RATER/user_state.json` and exports `annotations.jsonl`; Potato 1 keeps
@@ -363,7 +363,7 @@ def _from_potato(path: Path, columns: _Columns) -> Iterator[_Given]:
         )
 
 
-def _from_user_state(path: Path, columns: _Columns) -> Iterator[_Given]:
+def _from_user_state(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
     """Potato 2: `instance_id_to_label_to_value`, with what was measured in
     `instance_id_to_behavioral_data`.
     """
@@ -380,7 +380,7 @@ def _from_user_state(path: Path, columns: _Columns) -> Iterator[_Given]:
         )
 
 
-def _from_instances(path: Path, columns: _Columns) -> Iterator[_Given]:
+def _from_instances(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
     """A record for each answer, with `label_annotations` (Potato 1) or `labels` (exported by Potato
     2).
     """
@@ -401,7 +401,7 @@ def _from_instances(path: Path, columns: _Columns) -> Iterator[_Given]:
 
 def _potato_label(
     uid: str, rater: str, content: Any, behaviour: Mapping[str, Any], columns: _Columns, place: str
-) -> _Given:
+) -> _ToolLabel:
     wanted, noted = columns.imported.get("label", "label"), columns.imported.get("note", "note")
     chosen, note = _of_scheme(content, wanted), _of_scheme(content, noted)
     changes = [
@@ -411,7 +411,7 @@ def _potato_label(
     # versions before the one that mends it keep the choices that a rater took back
     if len(chosen) > 1 and latest and latest[-1] in chosen:
         chosen = {latest[-1]: True}
-    return _Given(
+    return _ToolLabel(
         uid=uid,
         rater=rater,
         value=_only_choice(chosen, place),
@@ -449,7 +449,7 @@ def _potato_seconds(behaviour: Mapping[str, Any]) -> float | None:
     return float(seconds) if parts else None
 
 
-def _from_argilla(path: Path, columns: _Columns) -> Iterator[_Given]:
+def _from_argilla(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
     """Records with `responses`: question -> a list of `value` and `user_id`, as Argilla 2 writes
     them.
 
@@ -470,7 +470,7 @@ def _from_argilla(path: Path, columns: _Columns) -> Iterator[_Given]:
             if response.get("status", "submitted") != "submitted":
                 continue
             rater = _named(response.get("user_id", ""))
-            yield _Given(
+            yield _ToolLabel(
                 uid=str(record.get(columns.imported.get("uid", "id"))),
                 rater=rater,
                 value=response.get("value"),
@@ -479,7 +479,7 @@ def _from_argilla(path: Path, columns: _Columns) -> Iterator[_Given]:
             )
 
 
-_READERS: Mapping[str, Callable[[Path, _Columns], Iterator[_Given]]] = {
+_READERS: Mapping[str, Callable[[Path, _Columns], Iterator[_ToolLabel]]] = {
     "csv": _from_csv,
     "label-studio": _from_label_studio,
     "potato": _from_potato,

@@ -211,8 +211,8 @@ def shown_rows(
                     what, place=plan.store, remedy="Name the store that the plan was made from."
                 )
             form = forms[row.form]
-            given = answers.responses(benchmark, form, respondents[row.respondent], row.run)
-            read[key] = dict(zip(form.by_id, given, strict=True))
+            responses = answers.responses(benchmark, form, respondents[row.respondent], row.run)
+            read[key] = dict(zip(form.by_id, responses, strict=True))
         shown = {}
         for row in plan.rows:
             response = _chosen(row, read, plan)

@@ -127,11 +127,11 @@ class VllmRespondent:
 
     @cached_property
     def _executable(self) -> Path | None:
-        given = self.program or os.environ.get(VARIABLE, "")
-        if not given:
-            program = shutil.which("vllm")
-            return Path(program) if program else None
-        path = Path(given).expanduser()
+        named = self.program or os.environ.get(VARIABLE, "")
+        if not named:
+            found = shutil.which("vllm")
+            return Path(found) if found else None
+        path = Path(named).expanduser()
         for candidate in (path / "bin" / "vllm", path / "vllm", path):
             if candidate.is_file():
                 return candidate.absolute()

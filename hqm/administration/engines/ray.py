@@ -351,7 +351,7 @@ class _Cluster:
         """What came of a call: a batch, the end of a shard, a failure, or the loss of the actor."""
         worker = next(w for w in self.crew if call is w.ready or (w.calls and call is w.calls[0]))
         try:
-            said = self.ray.get(call)
+            result = self.ray.get(call)
         except (self.ray.exceptions.RayActorError, self.ray.exceptions.ObjectLostError) as error:
             yield from self._lost(worker, error)
             return
@@ -360,7 +360,7 @@ class _Cluster:
             return
         if call is worker.ready:
             worker.ready = None
-            node, version = said
+            node, version = result
             worker.far = node != self.here
             if version != __version__:
                 remedy = "Install the same version of hqm-audit on every node."
@@ -372,7 +372,7 @@ class _Cluster:
         shard = worker.shard
         if shard is None:
             return
-        kind, payload = said
+        kind, payload = result
         if kind == "lacks":
             wanted = {path: path.read_bytes() for path in payload}
             # what waits in line would ask before the pictures are there

@@ -5,6 +5,9 @@ instances: images (id, file_name, width, height, license), annotations (id, imag
 bbox [x, y, width, height], iscrowd), categories (id, name, supercategory), licenses (id, name).
 captions: images and annotations (image_id, caption). Every one of the categories is annotated in
 every picture; those with a crowd are not counted.
+
+Sets of objects are a JSON file {image id: [class, ...]}: whether a class is there is known, not how
+often.
 """
 
 from __future__ import annotations
@@ -14,7 +17,17 @@ from pathlib import Path
 from typing import Any
 
 from hqm.builders.graph import Box, Image, Object, SceneGraph
-from hqm.builders.source import Reader, Source, digest_of, number, rows, table, text
+from hqm.builders.source import (
+    Reader,
+    Source,
+    digest_of,
+    first_value,
+    number,
+    rows,
+    table,
+    text,
+    words,
+)
 from hqm.errors import DataError
 from hqm.files.cache import is_url
 from hqm.files.records import read_json
@@ -153,3 +166,51 @@ def _box(row: dict[str, Any], place: Path) -> Box | None:
 
 
 READER = Reader("coco", "instances_*.json, captions_*.json or a folder of both", is_coco, read_coco)
+
+
+# --- sets of objects, as CHAIR keeps COCO's ---
+
+
+def is_object_sets(path: Path) -> bool:
+    """Whether a file's values are lists of words."""
+    first = first_value(path, dict)
+    return isinstance(first, list) and all(isinstance(word, str) for word in first)
+
+
+def read_object_sets(path: Path) -> Source:
+    """A scene graph for each picture; every class of the file is known to be there or not."""
+    held = {
+        key: dict.fromkeys(words(names, f"the objects of the picture {key!r:.40} are", path))
+        for key, names in table(read_json(path), "the file", path).items()
+    }
+    classes = frozenset(name for names in held.values() for name in names)
+    graphs = []
+    for key, names in held.items():
+        # the ids of COCO 2014 are its pictures' numbers
+        of_coco = key.isascii() and key.isdecimal() and len(key) <= 12
+        file = f"COCO_val2014_{int(key):012}.jpg" if of_coco else f"{key}.jpg"
+        graphs.append(
+            SceneGraph(
+                image=Image(
+                    id=key,
+                    file=file,
+                    address=f"http://images.cocodataset.org/val2014/{file}" if of_coco else "",
+                    source=path.name,
+                    exhaustive=classes,
+                ),
+                objects=tuple(Object(id=name, names=(name,)) for name in names),
+            )
+        )
+    return Source(
+        name=str(path),
+        reader="object_sets",
+        digest=digest_of([path]),
+        graphs=tuple(graphs),
+        licence="CC-BY-4.0",
+        citation=_CITATION,
+    )
+
+
+OBJECT_SETS = Reader(
+    "object_sets", "a JSON file {image id: [class, ...]}", is_object_sets, read_object_sets
+)

@@ -132,10 +132,10 @@ def read_visual_genome(path: Path) -> Source:
 def _object(record: dict[str, Any], file: Path) -> Object:
     names = record.get("names", record.get("name"))
     names = [names] if isinstance(names, str) else names
-    given = record.get("attributes") or []
+    attributes = record.get("attributes") or []
     values = [
         text({"attributes": value}, "attributes", "an object", file).lower()
-        for value in (given if isinstance(given, list) else [given])
+        for value in (attributes if isinstance(attributes, list) else [attributes])
     ]
     return Object(
         id=text(record, "object_id", "an object", file),

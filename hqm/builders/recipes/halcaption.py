@@ -99,7 +99,7 @@ def _captions(order: Order) -> tuple[Captions, tuple[str, ...]]:
 
 def draft(order: Order) -> Draft:
     """Four parts, one for each kind of change, each with as many true captions as wrong ones."""
-    captions, said = _captions(order)
+    captions, remarks = _captions(order)
     there = [
         kind
         for kind in KINDS
@@ -112,7 +112,7 @@ def draft(order: Order) -> Draft:
             remedy="Take annotations with captions, or with attributes and relations.",
         )
     notes = [
-        *said,
+        *remarks,
         *(
             f"{kind}: no item, no caption has one to exchange"
             for kind in KINDS

@@ -64,9 +64,9 @@ def _row(record: Mapping[str, Any], place: str) -> Row:
         ),
         "",
     )
-    given = number(evaluation.get("score"))
+    graded = number(evaluation.get("score"))
     right = number(evaluation.get("is_correct"))
-    score = None if metadata.get("scored") == "false" else right if given is None else given
+    score = None if metadata.get("scored") == "false" else right if graded is None else graded
     epoch = metadata.get("epoch")
     return Row(
         place=place,
@@ -108,8 +108,8 @@ def _respondent(record: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
 
 
 def _answer(record: Mapping[str, Any], metadata: Mapping[str, Any]) -> Response:
-    given, error = _object(record.get("output")), record.get("error")
-    text = texts(given.get("raw"))[0] if given else _last_turn(record.get("messages"))
+    output, error = _object(record.get("output")), record.get("error")
+    text = texts(output.get("raw"))[0] if output else _last_turn(record.get("messages"))
     detail = tokens_in(record.get("token_usage"))
     state = str(metadata.get("state") or "")
     if state in get_args(State):
@@ -124,5 +124,5 @@ def _answer(record: Mapping[str, Any], metadata: Mapping[str, Any]) -> Response:
 
 def _last_turn(messages: Any) -> str:
     """What the assistant said last, of a conversation."""
-    said = [m for m in messages or () if isinstance(m, Mapping) and m.get("role") == "assistant"]
-    return texts(said[-1].get("content"))[0] if said else ""
+    turns = [m for m in messages or () if isinstance(m, Mapping) and m.get("role") == "assistant"]
+    return texts(turns[-1].get("content"))[0] if turns else ""

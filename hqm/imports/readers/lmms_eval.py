@@ -117,8 +117,8 @@ def _of_filters(rows: Iterable[Row]) -> tuple[Row, ...]:
 def _read_old(path: Path, document: Mapping[str, Any]) -> Log:
     """The one JSON that lmms-eval 0.3 wrote for a task."""
     arguments = document.get("args")
-    said = str(arguments.get("model_args") or "") if isinstance(arguments, Mapping) else ""
-    respondent = _pretrained(said) or path.parent.name or path.stem
+    model = str(arguments.get("model_args") or "") if isinstance(arguments, Mapping) else ""
+    respondent = _pretrained(model) or path.parent.name or path.stem
     rows = [
         row
         for i, record in enumerate(document["logs"], 1)
@@ -165,7 +165,7 @@ def _pretrained(arguments: str) -> str:
 
 def _rows(record: Mapping[str, Any], place: str, respondent: str, task: str) -> Iterator[Row]:
     doc = record.get("doc")
-    said = {**(doc if isinstance(doc, Mapping) else {}), **_of_metrics(record)}
+    about = {**(doc if isinstance(doc, Mapping) else {}), **_of_metrics(record)}
     answers = texts(record["resps"] if "resps" in record else record.get("filtered_resps"))
     scores, read = _scores(record)
     position = record.get("doc_id")
@@ -183,15 +183,15 @@ def _rows(record: Mapping[str, Any], place: str, respondent: str, task: str) -> 
             place=place,
             respondent=respondent,
             answer=answer,
-            ids=_ids(said),
-            image=first_text(said, _IMAGES),
-            question=_prompt(record) or first_text(said, _QUESTIONS),
-            parts=parts_in(str(said.get("category") or "")),
+            ids=_ids(about),
+            image=first_text(about, _IMAGES),
+            question=_prompt(record) or first_text(about, _QUESTIONS),
+            parts=parts_in(str(about.get("category") or "")),
             key=texts(record.get("target"))[0],
-            options=options_in(said),
+            options=options_in(about),
             task=task,
             position=position if isinstance(position, int) else None,
-            form=str(said.get("form") or ""),
+            form=str(about.get("form") or ""),
             run=run,
             score=next(iter(scores.values()), None),
             scores=scores,
@@ -201,15 +201,15 @@ def _rows(record: Mapping[str, Any], place: str, respondent: str, task: str) -> 
 
 def _of_metrics(record: Mapping[str, Any]) -> dict[str, Any]:
     """What the metrics of a row say of the question; tasks put the question's record into them."""
-    said: dict[str, Any] = {}
+    about: dict[str, Any] = {}
     for name, value in record.items():
         if name in _OWN:
             continue
         if isinstance(value, str) and value.startswith("{"):
             value = parse_value(value)
         if isinstance(value, Mapping):
-            said = {**value, **said}
-    return said
+            about = {**value, **about}
+    return about
 
 
 def _scores(record: Mapping[str, Any]) -> tuple[dict[str, float], str]:
@@ -230,16 +230,16 @@ def _scores(record: Mapping[str, Any]) -> tuple[dict[str, float], str]:
     return scores, read
 
 
-def _ids(said: Mapping[str, Any]) -> tuple[str, ...]:
+def _ids(about: Mapping[str, Any]) -> tuple[str, ...]:
     composed = (
-        "_".join(str(said[name]) for name in _PLACES)
-        if all(name in said for name in _PLACES)
+        "_".join(str(about[name]) for name in _PLACES)
+        if all(name in about for name in _PLACES)
         else ""
     )
     alone = [
-        str(said[name])
+        str(about[name])
         for name in ("question_id", "id", "index", "image_id")
-        if isinstance(said.get(name), (str, int))
+        if isinstance(about.get(name), (str, int))
     ]
     return tuple(filter(None, [composed, *([] if composed else alone)]))
 

@@ -60,28 +60,28 @@ def _named(path: Path, dataset: str) -> tuple[str, str]:
 
 
 def _row(record: Mapping[str, Any], place: str, shared: Row) -> Row:
-    def said(name: str) -> str:
+    def cell(name: str) -> str:
         return str(record.get(name) if record.get(name) is not None else "")
 
-    text = said("prediction")
+    text = cell("prediction")
     failed = _FAILED in text
-    index = said("index")
+    index = cell("index")
     pieces = index.split("_")
     # HallusionBench: <category>_<subcategory>_<visual input>_<set>_<figure>_<question>
     composed = "_".join(pieces[:2] + pieces[3:]) if len(pieces) == 6 else ""
-    given = {name: number(record.get(name)) for name in _SCORES}
-    scores = {name: score for name, score in given.items() if score is not None}
+    values = {name: number(record.get(name)) for name in _SCORES}
+    scores = {name: score for name, score in values.items() if score is not None}
     return replace(
         shared,
         place=place,
         answer=Response("", "error", text) if failed else Response(text),
         ids=tuple(filter(None, [composed, index])),
-        image=said("image_path"),
-        question=said("question"),
-        key=said("answer"),
+        image=cell("image_path"),
+        question=cell("question"),
+        key=cell("answer"),
         options=options_in(record),
-        parts=parts_in(said("category")),
+        parts=parts_in(cell("category")),
         score=next(iter(scores.values()), None),
         scores=scores,
-        read=said("extracted"),
+        read=cell("extracted"),
     )
