@@ -17,26 +17,24 @@ from pathlib import Path
 from typing import Any
 
 from hqm import (
+    LETTERS,
     Benchmark,
     DataError,
     Form,
     Item,
     Recording,
     Response,
-    Verdict,
-    counted_wrong,
     placed_records,
     read_json,
     take,
 )
-
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class MathVista(Benchmark):
     """The questions of MathVista's testmini."""
 
     paper_parser = "strict"
+    unread_is_wrong = True
 
     def read(self) -> Form:
         """The questions, of the release's `testmini.json` or of one record a line."""
@@ -58,7 +56,7 @@ class MathVista(Benchmark):
             str(take(record, "pid", place)),
             str(take(record, "question", place)),
             "choice" if choices else "vqa",
-            _LETTERS[choices.index(answer)] if choices else answer,
+            LETTERS[choices.index(answer)] if choices else answer,
             image,
             str(about["task"]),
             str(about["source"]),
@@ -71,11 +69,6 @@ class MathVista(Benchmark):
                 "skills": about.get("skills"),
             },
         )
-
-    def score(self, item: Item, response: Response) -> Verdict:
-        """Right or wrong; the release counts what it cannot read as wrong."""
-        verdict = super().score(item, response)
-        return counted_wrong(verdict) if self.scoring == "official" else verdict
 
     def recordings(self, path: Path) -> Sequence[Recording] | None:
         """The release's files of results: one object of all questions, or one record a line."""
@@ -100,7 +93,7 @@ class MathVista(Benchmark):
             if item is None:
                 return {}
             if self.scoring == "official" and text in item.options:
-                text = f"({_LETTERS[item.options.index(text)]})"
+                text = f"({LETTERS[item.options.index(text)]})"
             answers[item.id] = Response(text if isinstance(text, str) else "")
         return answers
 

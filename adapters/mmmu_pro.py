@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from hqm import (
+    LETTERS,
     Benchmark,
     DataError,
     Finding,
@@ -27,8 +28,6 @@ from hqm import (
     Item,
     Recording,
     Response,
-    Verdict,
-    counted_wrong,
     finding,
     parse_value,
     placed_records,
@@ -53,7 +52,6 @@ _MADE_FROM = (
     "gpt-4o-2024-08-06_direct_Standard(4opts).jsonl",
 )
 _SCREENSHOT = "Answer the multiple-choice question that the picture shows."
-_LETTERS = "ABCDEFGHIJ"
 
 
 def _form_of(match: re.Match[str]) -> str:
@@ -75,6 +73,7 @@ class MmmuPro(Benchmark):
     """The questions of MMMU-Pro, with ten options, with four, and in screenshots."""
 
     paper_parser = "strict"
+    unread_is_wrong = True
 
     @classmethod
     def make_files(cls, inputs: Mapping[str, Path]) -> Mapping[str, Any]:
@@ -155,11 +154,6 @@ class MmmuPro(Benchmark):
             remedy="Leave --wordings out.",
         )
 
-    def score(self, item: Item, response: Response) -> Verdict:
-        """Right or wrong; the release counts what it cannot read as a random option."""
-        verdict = super().score(item, response)
-        return counted_wrong(verdict) if self.scoring == "official" else verdict
-
     def recordings(self, path: Path) -> Sequence[Recording] | None:
         """The release's answers, one file for each model, wording and way of asking."""
         files = sorted(path.iterdir()) if path.is_dir() else [path]
@@ -193,7 +187,7 @@ class MmmuPro(Benchmark):
                 item.id
                 for item in form.items
                 for i, option in enumerate(item.options)
-                if option.strip() in (*_LETTERS[: len(item.options)],)
-                and option.strip() != _LETTERS[i]
+                if option.strip() in (*LETTERS[: len(item.options)],)
+                and option.strip() != LETTERS[i]
             ],
         )

@@ -166,7 +166,6 @@ from .scoring.parsers import parser as parser
 from .scoring.polar_answers import read_polar as read_polar
 from .scoring.rules import advice_on_cut as advice_on_cut
 from .scoring.rules import common_words as common_words
-from .scoring.rules import counted_wrong as counted_wrong
 from .scoring.rules import rouge_l as rouge_l
 from .scoring.rules import settle as settle
 from .scoring.rules import unscored as unscored
@@ -184,6 +183,7 @@ from .store.database import Ask as Ask
 from .store.database import Store as Store
 from .store.database import ask as ask
 from .types import HALLUCINATION_TYPES as HALLUCINATION_TYPES
+from .types import LETTERS as LETTERS
 from .types import STATES as STATES
 from .types import Cell as Cell
 from .types import Estimate as Estimate

@@ -18,10 +18,8 @@ from hqm.respondents.server_limits import Budget, Hold
 from hqm.store.database import Ask, Store, has_answered
 from hqm.types import Response
 
-# ----------------------------------------------------------------------
 # Recorded answers on their way into the store: nobody is asked, so no request is made for any of
 # them.
-# ----------------------------------------------------------------------
 
 _AT_ONCE = 5000
 """Answers that are committed together."""

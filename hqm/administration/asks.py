@@ -25,10 +25,8 @@ from hqm.store.database import Ask, Store, ask
 from hqm.store.database import refused as refused_in
 from hqm.types import LETTERS, Form, Item, Response
 
-# ----------------------------------------------------------------------
 # Who answers which benchmark, and how: a respondent's assignment, and the respondent as the store
 # knows it afterwards.
-# ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -194,12 +192,10 @@ class Asks:
         return f"{name}@{self.resolution}%" if self.resolution else name
 
 
-# ----------------------------------------------------------------------
 # What is missing: of everything that is asked, the part that the store does not have yet.
 #
 # Resumption is no feature of its own: running the same command again plans what is still missing,
 # and asks for that.
-# ----------------------------------------------------------------------
 
 Key = tuple[str, int]
 """The key of a request: the digest of its question, and the run."""

@@ -20,9 +20,7 @@ from hqm.signature import request_seed
 from hqm.store.database import Ask, Store, ask
 from hqm.types import Form, LeftOut, Response
 
-# ----------------------------------------------------------------------
 # Ask a named model for texts: each prompt once, stored, found again the next time.
-# ----------------------------------------------------------------------
 
 
 def stored_replies(

@@ -19,14 +19,12 @@ from hqm.store.database import Store
 from hqm.text import SHORT
 from hqm.types import ORIGINAL, PARALLEL, REWORDINGS, Cell, Form, Response, Row, State, is_scale
 
-# ----------------------------------------------------------------------
 # Whether an administration exists: an answer to a form's question does not yet mean that the form
 # was put.
 #
 # Answers are shared by what is asked. A benchmark that asks a question and its negation about one
 # picture therefore holds some answers to its parallel form as soon as the original form was
 # answered. What was put is recorded in the store.
-# ----------------------------------------------------------------------
 
 _COMPLETE = 0.5
 """The share of a form's own questions that must be answered where no record says that the form was
@@ -259,9 +257,7 @@ class Answers:
         return list(rows.values() if list(rows) == numbers else map(rows.get, numbers))
 
 
-# ----------------------------------------------------------------------
 # What a store holds of a benchmark: who answered, in which administrations, to which forms.
-# ----------------------------------------------------------------------
 
 
 def respondents_of(store: Store, assignments: Iterable[Assignment]) -> list[StoredRespondent]:

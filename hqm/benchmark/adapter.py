@@ -35,6 +35,7 @@ from hqm.scoring.metrics import ACCURACY, YES_NO, Metric
 from hqm.scoring.parsers import Parser, parser
 from hqm.scoring.rules import (
     Withholding,
+    counted_wrong,
     no_answer,
     score_choice,
     score_short,
@@ -204,7 +205,7 @@ class Adapter:
     ========  ==============================================================================================
     items     read, parallel, rewording, more_forms, check, prepare_images; seldom: brought
     scores    metrics, score, subsets, groupings; seldom: decides, reader, relate, group_metrics, scorings, recipes, analyses,
-              tool_scored, verdict_of_scores, paper_parser
+              tool_scored, verdict_of_scores, paper_parser, unread_is_wrong
     judges    roles, judge, read_replies, official_prompt; seldom: modes, judges, jointly, judge_together, beside,
               read_judgements, replies_saying, verdict_of_people, stages, decide, parts
     files     read_answers, recordings, read_criterion, spelled; seldom: make_files
@@ -214,10 +215,13 @@ class Adapter:
     card: Card
     data: Path
     parser: Parser
+    scoring: Scoring
 
     scorings: ClassVar[tuple[Scoring, ...]] = ("official", "paper")
     paper_parser: ClassVar[str] = ""
     """The parser of `paper` scoring, where it is another one than the card's."""
+    unread_is_wrong: ClassVar[bool] = False
+    """Whether official scoring counts an answer that cannot be read as wrong."""
     modes: ClassVar[tuple[str, ...]] = ()
     """The names of the judge procedures where a release has several; the mode `rule` asks no
     judge.
@@ -249,7 +253,9 @@ class Adapter:
         if item.task == "yes_no":
             return score_yes_no(item, response, self.reader(item), is_negated(item))
         rule = score_choice if item.task == "choice" else score_short
-        return rule(item, response, self.parser)
+        verdict = rule(item, response, self.parser)
+        as_wrong = self.unread_is_wrong and self.scoring == "official"
+        return counted_wrong(verdict) if as_wrong else verdict
 
     def decides(self, item: Item) -> Hashable | None:
         """All that `score` takes from an item beside what its `reader` makes of the answer; None

@@ -31,16 +31,18 @@ LABEL, NOTE = "label", "note"
 """The field that every label has, and the rater's remark on it."""
 
 _VERSION = "1"
-_SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE labels (
-    id INTEGER PRIMARY KEY, entry INTEGER NOT NULL, uid TEXT NOT NULL, rater TEXT NOT NULL, field TEXT NOT NULL,
-    value TEXT NOT NULL, milliseconds INTEGER, time REAL NOT NULL, by TEXT NOT NULL, undone INTEGER REFERENCES labels);
-CREATE INDEX labels_of_rater ON labels (rater, by);
-CREATE UNIQUE INDEX labels_undone ON labels (undone) WHERE undone IS NOT NULL;
-CREATE TRIGGER labels_no_update BEFORE UPDATE ON labels BEGIN SELECT RAISE(ABORT, 'labels are append-only'); END;
-CREATE TRIGGER labels_no_delete BEFORE DELETE ON labels BEGIN SELECT RAISE(ABORT, 'labels are append-only'); END
-"""
+_REFUSED = "BEGIN SELECT RAISE(ABORT, 'labels are append-only'); END"
+_STATEMENTS = (
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE labels (id INTEGER PRIMARY KEY, entry INTEGER NOT NULL, uid TEXT NOT NULL, rater"
+    " TEXT NOT NULL, field TEXT NOT NULL, value TEXT NOT NULL, milliseconds INTEGER, time REAL NOT"
+    " NULL, by TEXT NOT NULL, undone INTEGER REFERENCES labels)",
+    "CREATE INDEX labels_of_rater ON labels (rater, by)",
+    "CREATE UNIQUE INDEX labels_undone ON labels (undone) WHERE undone IS NOT NULL",
+    f"CREATE TRIGGER labels_no_update BEFORE UPDATE ON labels {_REFUSED}",
+    f"CREATE TRIGGER labels_no_delete BEFORE DELETE ON labels {_REFUSED}",
+)
+"""What makes the tables of a new file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +142,7 @@ class LabelStore(StoreFile):
             self._db.execute("PRAGMA journal_mode=WAL")
             with transaction(self._db):
                 if not self._db.execute("SELECT 1 FROM sqlite_master").fetchone():
-                    for statement in _statements():
+                    for statement in _STATEMENTS:
                         self._db.execute(statement)
                     self._db.execute("INSERT INTO meta VALUES ('version', ?)", (_VERSION,))
         elif not {"meta", "labels"} <= there:
@@ -277,13 +279,3 @@ class LabelStore(StoreFile):
             )
         latest = {(label.uid, label.rater, label.by): entry for entry, label in entries.items()}
         return [entries[entry] for entry in sorted(latest.values())]
-
-
-def _statements() -> Iterator[str]:
-    """The statements that make the tables; a trigger's body has a semicolon of its own."""
-    statement = ""
-    for part in _SCHEMA.split(";"):
-        statement += f"{part};"
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""

@@ -24,10 +24,8 @@ from hqm.store.sqlite import Kept, StoreFile, connect, connect_alone
 from hqm.text import storable
 from hqm.types import Judgement, Response, Row, Usage
 
-# ----------------------------------------------------------------------
 # Answers that cannot be stored together are stored one by one, so that one of them loses neither
 # the others nor the run.
-# ----------------------------------------------------------------------
 
 Asked = TypeVar("Asked")
 _OF_A_VALUE = (ValueError, TypeError, OverflowError, RecursionError)
@@ -94,10 +92,8 @@ def _stored(
     return None
 
 
-# ----------------------------------------------------------------------
 # The numbers that rows of a store get: those of asks that are there, and those of further
 # attempts at them.
-# ----------------------------------------------------------------------
 
 _MARKS = 500
 """Values in one query at most."""
@@ -138,9 +134,7 @@ def attempts_of(
     return attempts
 
 
-# ----------------------------------------------------------------------
 # What is asked, addressed by its content.
-# ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +167,7 @@ def ask(
     return Ask(digest([prompt, image_digest or image, *apart]), prompt, image, image_digest)
 
 
-# ----------------------------------------------------------------------
 # The tables of a store, and how they are made.
-# ----------------------------------------------------------------------
 
 VERSION = 1
 TABLES = ("respondents", "asks", "images", "answers", "administrations", "judgements", "records")
@@ -713,9 +705,7 @@ class Store(StoreFile):
             return self._db.execute(query, values).fetchone()
 
 
-# ----------------------------------------------------------------------
 # What servers turned away for good: questions that the same server will turn away again.
-# ----------------------------------------------------------------------
 
 
 def has_answered(store: Store, respondent: int) -> bool:

@@ -23,10 +23,8 @@ from hqm.signature import canonical_json, digest, digest_all
 from hqm.store.database import Ask, Store, ask
 from hqm.types import STATES, Judgement, Response
 
-# ----------------------------------------------------------------------
 # Read and check an export before anything of it is stored: every row, its own hash, and the hash
 # over all rows.
-# ----------------------------------------------------------------------
 
 _DIGEST = re.compile(r"b2:[0-9a-f]{24}")
 _CHANGED = "Import the file as it was exported."

@@ -105,14 +105,12 @@ class StoreFile:
         self.close()
 
 
-# ----------------------------------------------------------------------
 # One writer at a time: a command that fills a store holds its lock; a second command waits, or
 # ends with the name of the first.
 #
 # The lock is the operating system's, on a file beside the store, so that it ends with the process
 # that holds it, however that ends. SQLite alone would keep the file whole; the lock keeps two
 # commands from asking, and paying for, the same questions.
-# ----------------------------------------------------------------------
 
 _LOOK = 0.2
 """Seconds between two looks at a lock that another process holds."""
@@ -205,13 +203,11 @@ def can_be_written(path: Path) -> bool:
     return os.access(path, os.W_OK) and os.access(path.resolve().parent, os.W_OK)
 
 
-# ----------------------------------------------------------------------
 # What was read from a store and is asked for again, kept for as long as nobody writes to the
 # store.
 #
 # A command asks for the answers of one respondent and run many times: for every benchmark, form,
 # judge and example. Read once, they take a twentieth of the time of the whole command.
-# ----------------------------------------------------------------------
 
 MOST = 1 << 18
 """Rows that are kept in all, some 60 MB of short answers; in a larger store, the first ones that

@@ -30,9 +30,7 @@ from hqm.respondents.hf_loading import use_threads
 from hqm.types import Response
 from hqm.version import __version__
 
-# ----------------------------------------------------------------------
 # What a Ray actor does: hold one respondent at a time, and answer a shard batch by batch.
-# ----------------------------------------------------------------------
 
 Message = tuple[str, Any]
 """`batch` with (place, response) pairs, `lacks` with paths, `end`, or `failed` with an error."""
