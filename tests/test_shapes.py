@@ -8,17 +8,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hqm.benchmarks.shapes.build import build_rows
-from hqm.benchmarks.shapes.oracle import claims, false_claims, kinds_in, mentioned
+from hqm.benchmarks.shapes.oracle import claims, kinds_in, mentioned
 from hqm.benchmarks.shapes.questions import TYPES, caption, choice, open_question, yes_no
 from hqm.benchmarks.shapes.scene import SIDE, Scene, draw, random_scene
 
 import hqm
 from hqm.respondents.hf_loading import find_model
 from tests.conftest import NIGHTLY, Run, counts, needs_torch
+from training.items import build_rows
 
 ROOT = Path(__file__).resolve().parent.parent / "benchmarks"
 RESPONDENTS = sorted(path.name for path in (ROOT / "shapes" / "respondents").iterdir())
+
+
+def false_claims(scene: Scene, text: str) -> list[str]:
+    return [words for words, holds in claims(text) if not holds(scene)]
 
 
 def test_the_shipped_files_are_what_the_seed_gives() -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from hqm.benchmarks.shapes.build import build_rows
 from hqm.benchmarks.shapes.questions import (
     INSTRUCTIONS,
     TYPES,
@@ -24,6 +23,7 @@ from hqm.benchmarks.shapes.scene import GRID, Scene, random_scene
 from hqm.errors import NoRule
 from hqm.forms.negate import flip
 from hqm.forms.wording import render_options, rephrase
+from training.items import build_rows
 
 TASKS = {"yes_no": 0.5, "choice": 0.25, "vqa": 0.17, "caption": 0.08}
 

@@ -133,11 +133,6 @@ def _holds(check: Check, match: re.Match[str], scene: Scene) -> bool:
     return check(scene, match)
 
 
-def false_claims(scene: Scene, text: str) -> list[str]:
-    """The claims of an answer that are not true of the scene."""
-    return [words for words, holds in claims(text) if not holds(scene)]
-
-
 _KINDS = re.compile(
     r"(?:\b(?P<no>no|not an?) )?(?:\w+"
     rf" ){{0,2}}?\b(?P<kind>{'|'.join((*SHAPES, 'person', 'sign'))})s?\b"

@@ -34,7 +34,6 @@ GROUNDS = {
 }
 WORDS = ("CAT", "DOG", "SUN", "BUS", "HAT", "KEY", "CUP", "MAP")
 DIGITS = tuple("0123456789")
-TEXTS = WORDS + DIGITS
 
 GRID, CELL = 3, 32
 SIDE = GRID * CELL

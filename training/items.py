@@ -1,6 +1,6 @@
 """Make the embedded benchmark: scenes and the items of the four tasks, from one fixed seed.
 
-python -m hqm.benchmarks.shapes.build          writes scenes.jsonl and the four items.jsonl
+python -m training.items          writes scenes.jsonl and the four items.jsonl
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _short_answer(question: Question, kind: str) -> dict[str, Any]:
 
 def main() -> None:
     """Write the files beside the cards."""
-    here = Path(__file__).resolve().parent
+    here = Path(__file__).resolve().parents[1] / "benchmarks" / "shapes"
     for name, rows in build_rows().items():
         path = (
             here / "scenes.jsonl"
