@@ -699,7 +699,7 @@ def test_the_released_sample_is_joined_by_ids_that_the_questions_confirm(
     assert len(rows) == 254
     assert {row.judgement.mark for row in rows if row.judgement} == {""}, "it was never judged"
     taken = take(benchmark, f"gpt-4={sample}", names=("recorded/m",))
-    assert (len(taken.sets[0].said), taken.matchings[0].of) == (254, 1129)
+    assert (len(taken.sets[0].outputs), taken.matchings[0].of) == (254, 1129)
     records = json.loads(sample.read_text())
     records[0]["question"], records[1]["figure_id"] = "Is the sky blue?", "99"
     changed = tmp_path / "changed.json"
@@ -710,7 +710,9 @@ def test_the_released_sample_is_joined_by_ids_that_the_questions_confirm(
     ):
         take(benchmark, f"gpt-4={changed}", names=("recorded/m",))
     assert (
-        len(take(benchmark, f"gpt-4={changed}", names=("recorded/m",), partial=True).sets[0].said)
+        len(
+            take(benchmark, f"gpt-4={changed}", names=("recorded/m",), partial=True).sets[0].outputs
+        )
         == 252
     )
 

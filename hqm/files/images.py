@@ -277,10 +277,10 @@ class FolderImages:
         """Parquet files in the folder itself, or in `data` below it as the Hugging Face hub lays
         them out.
         """
-        from hqm.files.parquet import ParquetImages
-
         for pattern in ("*.parquet", "data/*.parquet"):
             if self.folder.is_dir() and any(self.folder.glob(pattern)):
+                from hqm.files.parquet import ParquetImages
+
                 return ParquetImages(self.folder / pattern)
         return None
 

@@ -81,8 +81,6 @@ def unpacked(folder: Path) -> Path:
 # Finding and loading a local model: its folder, its processor, and the number format and
 # attention that suit the device.
 
-DTYPES = ("auto", "float32", "bfloat16", "float16")
-
 
 def find_model(target: str) -> str:
     """The folder of an embedded or local model, or the hub id as it stands."""

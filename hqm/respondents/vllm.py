@@ -129,8 +129,8 @@ class VllmRespondent:
     def _executable(self) -> Path | None:
         named = self.program or os.environ.get(VARIABLE, "")
         if not named:
-            found = shutil.which("vllm")
-            return Path(found) if found else None
+            program = shutil.which("vllm")
+            return Path(program) if program else None
         path = Path(named).expanduser()
         for candidate in (path / "bin" / "vllm", path / "vllm", path):
             if candidate.is_file():
