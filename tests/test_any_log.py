@@ -199,6 +199,48 @@ def test_columns_of_other_names_runs_judges_and_clusters(tmp_path: Path) -> None
         hqm.from_logs(path, {"score": "x"})
 
 
+def test_runs_are_counted_from_0_and_a_judge_that_is_asked_again_is_no_run(tmp_path: Path) -> None:
+    """Runs 1 to 3 are the log's first three; of one text graded three times the grades differ."""
+    rows = [
+        {"model": m, "item": f"q{i}", "run": run, "judge": "gpt", "score": scored(i + run, m)}
+        for m in MODELS
+        for i in range(16)
+        for run in (1, 2, 3)
+    ]
+    asked = [{**row, "answer": f"{row['item']} {row['run']}"} for row in rows]
+    audit = hqm.audit(table(tmp_path / "runs.csv", asked))
+    assert [hqm.Cell.parse(cell).run for cell in audit.cells] == [0, 1, 2]
+    graded = [{**row, "answer": row["item"]} for row in rows]
+    audit = hqm.audit(table(tmp_path / "grades.csv", graded))
+    cells = [hqm.Cell.parse(cell) for cell in audit.cells]
+    assert [(cell.run, cell.judge) for cell in cells] == [(0, "gpt"), (0, "gpt#1"), (0, "gpt#2")]
+    duplicates = audit.estimate("items.duplicate_items")
+    assert duplicates.value == 0, "a table without questions repeats none"
+
+
+def test_grades_of_mm_vets_evaluator(tmp_path: Path) -> None:
+    """Two models, sixteen questions, a judge asked three times; the answers lie beside."""
+    for m in MODELS[:2]:
+        names = [f"v1_{i}" for i in range(16)]
+        grades = {
+            name: {"model": ["gpt-4"] * 3, "content": ["x"] * 3, "score": [0.1 * i % 1, 0.5, 1.0]}
+            for i, name in enumerate(names)
+        }
+        (tmp_path / f"{m}_gpt-4-grade-3runs.json").write_text(json.dumps(grades))
+        (tmp_path / f"{m}.json").write_text(json.dumps({name: f"{m} {name}" for name in names}))
+    (made,) = hqm.from_logs(tmp_path)
+    assert {r.respondent for r in made.brought} == set(MODELS[:2])
+    audit = hqm.audit(made)
+    assert [hqm.Cell.parse(cell).judge for cell in audit.cells] == ["gpt-4", "gpt-4#1", "gpt-4#2"]
+    for respondent in audit.respondents:
+        means = [respondent.cells[cell]["score"] for cell in audit.cells]
+        assert means == [pytest.approx(6 / 16), 0.5, 1.0]
+    broken = {"v1_0": {"model": ["gpt-4"], "content": [], "score": []}}
+    (tmp_path / "b_gpt-4-grade-1runs.json").write_text(json.dumps(broken))
+    with pytest.raises(AnswerError, match=pattern_of("mm_vet.grades")):
+        hqm.from_logs(tmp_path / "b_gpt-4-grade-1runs.json")
+
+
 def test_predictions_of_vlmevalkit_with_and_without_scores(tmp_path: Path) -> None:
     """Columns of its source: the TSV's own with `prediction`, then `hit` after the evaluation."""
     for model in MODELS:

@@ -20,6 +20,7 @@ from hqm.errors import AnswerError, DataError
 from hqm.imports.log_answers import LogSettings, Taken, match_logs
 from hqm.imports.match import normalised, picture_key
 from hqm.imports.row import Log, Row
+from hqm.judges.procedure import named
 from hqm.scoring.metrics import UNIT, Metric, mean_of
 from hqm.types import ORIGINAL, PARALLEL, Form, Item, Response, Task, Verdict
 
@@ -167,7 +168,7 @@ def _free_name(task: str, names: dict[str, str]) -> str:
 
 
 def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings) -> LogBenchmark:
-    keyed = _with_keys([replace(log, rows=_of_judges(log.rows)) for log in logs])
+    keyed = _with_keys([replace(log, rows=_of_judges(rows)) for log, rows in _from_run_0(logs)])
     first_form = _first_form(keyed)
     forms = [Form(form or ORIGINAL, items) for form, items in _items(keyed, first_form).items()]
     card = _card(name, title, forms[0], keyed)
@@ -200,9 +201,35 @@ def _form(row: Row, first_form: str) -> str:
 # --- the rows of one answer, and the question that each is about ---
 
 
+def _from_run_0(logs: Sequence[Log]) -> list[tuple[Log, list[Row]]]:
+    """The rows of each log, its runs counted from 0, as some tools count them from 1.
+
+    Where every graded answer is the same in all runs, the judge was asked again, not the
+    respondent.
+    """
+    rows = [row for log in logs for row in log.rows]
+    first = min((row.run for row in rows), default=0)
+    texts: dict[tuple[object, ...], set[str]] = defaultdict(set)
+    for row in rows:
+        texts[row.respondent, row.form, row.ids, row.question, row.image].add(
+            row.answer.text if row.answer and row.judge else ""
+        )
+    again = all(len(of_question) == 1 and "" not in of_question for of_question in texts.values())
+    counted = []
+    for log in logs:
+        of_log = [replace(row, run=row.run - first) for row in log.rows]
+        if again:
+            of_log = [
+                row if row.asking is not None else replace(row, run=0, asking=row.run)
+                for row in of_log
+            ]
+        counted.append((log, of_log))
+    return counted
+
+
 def _of_judges(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The rows with all scores of an answer in its detail; rows of several judges about one answer
-    are one row.
+    """The rows with all scores of an answer in its detail; rows of several judges about one answer,
+    or of one judge that was asked again, are one row.
     """
     joined: dict[tuple[object, ...], Row] = {}
     scores: dict[tuple[object, ...], dict[str, Mapping[str, float]]] = defaultdict(dict)
@@ -210,10 +237,11 @@ def _of_judges(rows: Sequence[Row]) -> tuple[Row, ...]:
         text = row.answer.text if row.answer else ""
         about = (row.respondent, row.form, row.run, row.ids, row.question, row.image, text)
         key = about if row.judge else (*about, i)
-        if row.judge in scores[key]:
+        judge = named(row.judge, row.asking or 0) if row.judge else ""
+        if judge in scores[key]:
             key = (*key, i)
         joined.setdefault(key, row)
-        scores[key][row.judge] = row.scores
+        scores[key][judge] = row.scores
     return tuple(replace(row, answer=_with_scores(row, scores[key])) for key, row in joined.items())
 
 

@@ -57,8 +57,9 @@ def _duplicates(case: Case) -> Result:
     """Counted without the first of each group of equal items."""
     items = case.items
     shown = [case.copies.get(item.image or "", item.image or "") for item in items]
+    # a log may leave the question out, which says nothing of two items being one
     keys = [
-        (picture, " ".join(item.prompt.lower().split()), item.options)
+        (picture, " ".join(item.prompt.lower().split()) or item.id, item.options)
         for picture, item in zip(shown, items, strict=True)
     ]
     study = duplicate_items(keys=keys, targets=[str(item.target) for item in items])

@@ -1,0 +1,66 @@
+"""Grades of MM-Vet's evaluator: `<model>_<judge>-grade-<n>runs.json`, question -> how a judge that
+was asked `n` times graded its answer.
+
+The answers lie beside the grades in `<model>.json`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from hqm.errors import AnswerError
+from hqm.files.records import read_json
+from hqm.imports.row import Log, LogFile, Row, number
+from hqm.types import Response
+
+SOURCE = "mm_vet"
+_NAME = re.compile(r"(?P<model>.+)_(?P<judge>[^_]+)-grade-\d+runs?$")
+
+
+def is_log(file: LogFile) -> bool:
+    """Whether a file holds such grades."""
+    first = next(iter(file.document.values()), None)
+    return isinstance(first, dict) and {"model", "content", "score"} <= first.keys()
+
+
+def read_log(file: LogFile) -> Log:
+    """The rows of one file: a row a grade."""
+    named = _NAME.match(file.path.stem)
+    respondent = named["model"] if named else file.path.stem
+    beside = file.path.with_name(f"{respondent}.json")
+    answers = read_json(beside) if named and beside.is_file() else {}
+    rows = []
+    for question, grades in file.document.items():
+        place = f"{file.path}: {question}"
+        text = answers.get(question) if isinstance(answers, Mapping) else None
+        answer = Response(text) if isinstance(text, str) else None
+        for asking, (judge, score) in enumerate(_grades(grades, place)):
+            rows.append(
+                Row(
+                    place=place,
+                    ids=(question,),
+                    task="mm_vet",
+                    respondent=respondent,
+                    answer=answer,
+                    score=score,
+                    scores={} if score is None else {"score": score},
+                    judge=judge,
+                    asking=asking,
+                )
+            )
+    return Log(path=str(file.path), tool="MM-Vet's evaluator", rows=tuple(rows))
+
+
+def _grades(grades: Any, place: str) -> list[tuple[str, float | None]]:
+    """The judge and the score of each asking."""
+    try:
+        pairs = list(zip(grades["model"], grades["score"], strict=True))
+    except (KeyError, TypeError, ValueError) as error:
+        raise AnswerError(
+            "its grades are no lists `model` and `score` of one length",
+            place=place,
+            remedy="Let MM-Vet's evaluator write the file again.",
+        ) from error
+    return [(str(judge), number(score)) for judge, score in pairs]
