@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 import hqm
-from hqm.benchmark.judge_api import played_back
-from hqm.judges.procedure import parse_judge, parse_roles
+from hqm.benchmark.judge_api import parse_judge, played_back
+from hqm.judges.procedure import parse_roles
 from tests.conftest import Run
 from tests.judge_server import JudgeServer
 from tests.messages import text_of

@@ -24,6 +24,7 @@ from hqm.auditing.evaluation_records import metric_of
 from hqm.auditing.evidence import Evidence
 from hqm.auditing.seven_questions import with_answers
 from hqm.benchmark.findings import Finding
+from hqm.benchmark.judge_api import parse_judge
 from hqm.errors import DataError
 from hqm.forms.make_forms import count_modes, count_reasons, count_rules
 from hqm.imports.human_labels import HUMAN, labelled_by
@@ -44,7 +45,6 @@ from hqm.indicators import (
     yes_ratio,
 )
 from hqm.indicators.cases import left_out, unit_scores
-from hqm.judges.procedure import parse_judge
 from hqm.labels.people_labels import FAITHFUL
 from hqm.lint.answer_leaks import TYPE_NOT_MEASURABLE, TooFew, too_few
 from hqm.lint.question_checks import with_favoured_keys

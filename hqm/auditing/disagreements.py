@@ -21,11 +21,11 @@ import numpy.typing as npt
 from hqm.administration.asks import StoredRespondent
 from hqm.administration.stored_answers import Answers
 from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.judge_api import AskJudge
+from hqm.benchmark.judge_api import AskJudge, parse_judge
 from hqm.files.images import as_rgb
 from hqm.imports.human_labels import labelled_by
 from hqm.judges.file_judge import BroughtJudge, Judge
-from hqm.judges.procedure import parse_judge, verdicts
+from hqm.judges.procedure import verdicts
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.types import Administration, Cell, Count, Form, Item, Response, Verdict, finite
 

@@ -31,10 +31,10 @@ from hqm.auditing.score_differences import (
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.analyses import Analysis
 from hqm.benchmark.findings import Finding
+from hqm.benchmark.judge_api import named, parse_judge
 from hqm.errors import DesignError, UsageError
 from hqm.imports.human_labels import HUMAN, RATER, LabelContext, labelled_by
 from hqm.judges.file_judge import BroughtJudge, Judge
-from hqm.judges.procedure import named, parse_judge
 from hqm.labels.judge_stages import StageEvidence, labelled_units, stage_evidence
 from hqm.labels.label_pooling import Pool, PooledLabels, Stale, check_digests, pool_labels
 from hqm.labels.people_labels import (

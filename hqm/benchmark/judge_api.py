@@ -23,6 +23,30 @@ from hqm.imports.row import ROLES, Replies, first_field, one_of, whole_reply
 from hqm.text import has_words, storable
 from hqm.types import Form
 
+AGAIN = "#"
+"""Stands between a panel's name and the number of its asking in a cell: `openai/gpt-4o#1` was asked
+a second time.
+"""
+
+
+def named(label: str, asking: int) -> str:
+    """A judge's name in a cell.
+
+    >>> named("openai/gpt-4o", 0), named("openai/gpt-4o", 1)
+    ('openai/gpt-4o', 'openai/gpt-4o#1')
+    """
+    return f"{label}{AGAIN}{asking}" if asking else label
+
+
+def parse_judge(name: str) -> tuple[str, int]:
+    """A judge's label and the number of its asking, from its name in a cell.
+
+    >>> parse_judge("rule"), parse_judge("openai/gpt-4o#1")
+    (('rule', 0), ('openai/gpt-4o', 1))
+    """
+    label, _, asking = name.rpartition(AGAIN)
+    return (label, int(asking)) if label and asking.isdecimal() else (name, 0)
+
 
 @dataclass(frozen=True, slots=True)
 class Stage:

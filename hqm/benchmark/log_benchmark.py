@@ -15,12 +15,12 @@ from typing import Any
 
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.card import Card
+from hqm.benchmark.judge_api import named
 from hqm.benchmark.new_items import letter_of, task_of
 from hqm.errors import AnswerError, DataError
 from hqm.imports.log_answers import LogSettings, Taken, match_logs
 from hqm.imports.match import normalised, picture_key
 from hqm.imports.row import Log, Row
-from hqm.judges.procedure import named
 from hqm.scoring.metrics import UNIT, Metric, mean_of
 from hqm.types import ORIGINAL, PARALLEL, Form, Item, Response, Task, Verdict
 

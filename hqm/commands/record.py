@@ -13,11 +13,11 @@ import numpy as np
 from hqm.administration.costs import prices_of
 from hqm.auditing.evidence import Evidence
 from hqm.benchmark.adapter import Benchmark
+from hqm.benchmark.judge_api import parse_judge
 from hqm.commands.options import RunOptions
 from hqm.imports.human_labels import LabelContext
 from hqm.judges.file_judge import Judge
 from hqm.judges.judge_models import Judging
-from hqm.judges.procedure import parse_judge
 from hqm.respondents.base import Respondent
 from hqm.respondents.server_limits import Prices
 from hqm.store.database import Store

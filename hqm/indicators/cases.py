@@ -13,8 +13,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from hqm.benchmark.adapter import Calibration
+from hqm.benchmark.judge_api import parse_judge
 from hqm.imports.human_labels import labelled_by
-from hqm.judges.procedure import parse_judge
 from hqm.labels.judge_stages import StageEvidence
 from hqm.labels.label_pooling import PooledLabels
 from hqm.psychometrics import agreement_left_out

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.judge_api import AskJudge, as_number, played_back, whole
+from hqm.benchmark.judge_api import AGAIN, AskJudge, as_number, parse_judge, played_back, whole
 from hqm.errors import NoReply
 from hqm.imports.row import JudgeOutput
 from hqm.judges.judge_models import Judging
-from hqm.judges.procedure import AGAIN, NotAsked, Rows, judged_matrix, parse_judge, verdicts
+from hqm.judges.procedure import NotAsked, Rows, judged_matrix, verdicts
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.rules import settle, yes_no_truth
 from hqm.signature import digest

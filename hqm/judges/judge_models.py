@@ -16,17 +16,9 @@ from hqm.administration.asks import Asks
 from hqm.administration.costs import prices_of
 from hqm.administration.engines.local import Stop, answer_here, is_light, never
 from hqm.benchmark.adapter import Benchmark
+from hqm.benchmark.judge_api import named
 from hqm.errors import HQMError, NoReply
-from hqm.judges.procedure import (
-    NotAsked,
-    Panel,
-    Rows,
-    Unit,
-    decisions,
-    judged_matrix,
-    named,
-    verdicts,
-)
+from hqm.judges.procedure import NotAsked, Panel, Rows, Unit, decisions, judged_matrix, verdicts
 from hqm.respondents.base import Request, Respondent, RespondentName, Sampling, who_answers
 from hqm.respondents.server_limits import Budget, Hold
 from hqm.scoring.matrix import ScoreMatrix

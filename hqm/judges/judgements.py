@@ -18,6 +18,7 @@ from typing import Any
 from hqm.administration.asks import StoredRespondent
 from hqm.administration.stored_answers import Answers
 from hqm.benchmark.adapter import Benchmark
+from hqm.benchmark.judge_api import AGAIN, parse_judge
 from hqm.errors import AnswerError, DataError, UsageError
 from hqm.files.records import read_records
 from hqm.imports.human_labels import HUMAN, respondent_named, short_names
@@ -42,7 +43,6 @@ from hqm.imports.row import (
     whole_reply,
 )
 from hqm.judges.file_judge import BroughtSet
-from hqm.judges.procedure import AGAIN, parse_judge
 from hqm.signature import digest_file
 from hqm.types import ORIGINAL, Form, Response
 

@@ -282,11 +282,6 @@ def _failed(
 #
 # One model for all of them, or others for some.
 
-AGAIN = "#"
-"""Stands between a panel's name and the number of its asking in a cell: `openai/gpt-4o#1` was asked
-a second time.
-"""
-
 
 @dataclass(frozen=True)
 class Panel:
@@ -320,25 +315,6 @@ class Panel:
                 known=ROLES,
             )
         return self.others.get(role, self.main)
-
-
-def named(label: str, asking: int) -> str:
-    """A judge's name in a cell.
-
-    >>> named("openai/gpt-4o", 0), named("openai/gpt-4o", 1)
-    ('openai/gpt-4o', 'openai/gpt-4o#1')
-    """
-    return f"{label}{AGAIN}{asking}" if asking else label
-
-
-def parse_judge(name: str) -> tuple[str, int]:
-    """A judge's label and the number of its asking, from its name in a cell.
-
-    >>> parse_judge("rule"), parse_judge("openai/gpt-4o#1")
-    (('rule', 0), ('openai/gpt-4o', 1))
-    """
-    label, _, asking = name.rpartition(AGAIN)
-    return (label, int(asking)) if label and asking.isdecimal() else (name, 0)
 
 
 def parse_roles(texts: Sequence[str]) -> dict[str, str]:
