@@ -1,4 +1,4 @@
-"""Named figures for papers as SVG or PDF; the same audit gives the same bytes."""
+"""Named figures for papers as SVG, PDF or PNG; the same audit gives the same bytes."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hqm.reports.drawings import facet_pairs, other_score
-from hqm.reports.tables import cell, short
+from hqm.reports.sentences import SOURCES, Points, largest
+from hqm.reports.tables import cell, leading, short
 
-from hqm import Audit, BenchmarkAudit, DesignError, UsageError
+from hqm import Audit, BenchmarkAudit, DesignError, ErrorBudget, UsageError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_ACCENT, _FAINT = "#0b6394", "#8a949e"
+_ACCENT, _FAINT, _BAND, _INK = "#0b6394", "#8a949e", "#b7c9da", "#14202b"
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "hqm",
@@ -29,6 +30,7 @@ _SETTINGS: dict[Any, Any] = {
 _METADATA: Mapping[str, dict[str, None]] = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "png": {"Software": None},
 }
 
 
@@ -42,7 +44,7 @@ def draw(audits: Sequence[Audit], name: str, kind: str) -> bytes:
     name
         One of `FIGURES`.
     kind
-        `svg` or `pdf`.
+        `svg`, `pdf` or `png`.
 
     Raises
     ------
@@ -66,7 +68,7 @@ def _file(paint: Callable[[Figure], None], kind: str) -> bytes:
     if kind not in _METADATA:
         raise UsageError(
             f"a figure cannot be written as {kind!r}",
-            remedy="Name a file that ends in .svg or .pdf.",
+            remedy="Name a file that ends in .svg, .pdf or .png.",
         )
     try:
         import matplotlib as mpl
@@ -83,7 +85,7 @@ def _file(paint: Callable[[Figure], None], kind: str) -> bytes:
         figure = Figure(layout="constrained")
         paint(figure)
         out = io.BytesIO()
-        figure.savefig(out, format=kind, transparent=True, metadata=_METADATA[kind])
+        figure.savefig(out, format=kind, dpi=300, transparent=True, metadata=_METADATA[kind])
     return out.getvalue()
 
 
@@ -161,11 +163,44 @@ def _leaderboard(figure: Figure, every: Sequence[BenchmarkAudit]) -> None:
         axes.set(title=_shown(audit.title), xlabel=_shown(metric))
 
 
+def _error_budget(figure: Figure, every: Sequence[BenchmarkAudit]) -> None:
+    """Every measured source of error as a band in points, with the shift of the mean."""
+    budgets = [(audit, audit.budget.get(leading(audit))) for audit in every]
+    shown = [(audit, own) for audit, own in budgets if own is not None and largest(own)]
+    if not shown:
+        raise DesignError(
+            "no audit has an error budget", remedy="Make the audit again with `hqm audit`."
+        )
+    most = max(len(own.rows) for _, own in shown)
+    # one axis for all panels, so that bars of two benchmarks can be held against each other
+    end = max(1.05 * Points.of(audit).factor * _reach(own) for audit, own in shown)
+    for axes, (audit, own) in zip(
+        _panels(figure, len(shown), 3.4, 0.6 + 0.24 * most), shown, strict=True
+    ):
+        factor = Points.of(audit).factor
+        rows = [row for row in own.rows if row.half is not None][::-1]
+        for y, row in enumerate(rows):
+            axes.barh(y, (row.half or 0.0) * factor, height=0.6, color=_BAND)
+            if row.shift is not None and row.source not in ("items", "metric"):
+                inside = _INK if row.shown else "white"
+                axes.plot(abs(row.shift) * factor, y, "D", color=_INK, mfc=inside, markersize=4)
+        axes.set_yticks(range(len(rows)), [SOURCES[row.source][0] for row in rows])
+        axes.set_xlim(0, end or 1.0)
+        axes.set(title=_shown(audit.title), xlabel=_shown(f"points of {own.metric}"))
+
+
+def _reach(budget: ErrorBudget) -> float:
+    return max(
+        max(row.half or 0.0, abs(row.shift or 0.0)) for row in budget.rows if row.half is not None
+    )
+
+
 FIGURES: Mapping[str, Callable[[Figure, Sequence[BenchmarkAudit]], None]] = {
     "retest_scatter": _scatter("run"),
     "forms_scatter": _scatter("form"),
     "criterion_scatter": _scatter("judge"),
     "leaderboard": _leaderboard,
+    "error_budget": _error_budget,
 }
 """Figures by name."""
 

@@ -477,8 +477,12 @@ def test_figures_repeat_and_name_every_respondent(audit: Audit) -> None:
         draw([audit], "criterion_scatter", "svg")
     with pytest.raises(hqm.UsageError, match="there is no figure 'pie'"):
         draw([audit], "pie", "svg")
-    with pytest.raises(hqm.UsageError, match="png"):
-        draw([audit], "leaderboard", "png")
+    budget = draw([audit], "error_budget", "svg").decode()
+    assert budget.count("Another seed") == 1
+    assert "Another judge" not in budget, "it was not measured"
+    assert draw([audit], "error_budget", "png").startswith(b"\x89PNG")
+    with pytest.raises(hqm.UsageError, match="gif"):
+        draw([audit], "leaderboard", "gif")
 
 
 def test_the_command_decides_by_suffix(

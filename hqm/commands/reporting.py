@@ -55,8 +55,8 @@ def report(
             rich_help_panel=WHAT,
             metavar="NAME",
             help=(
-                "One figure, into an .svg or .pdf: retest_scatter, forms_scatter,"
-                " criterion_scatter, leaderboard."
+                "One figure, into an .svg, .pdf or .png: error_budget, leaderboard, retest_scatter,"
+                " forms_scatter, criterion_scatter."
             ),
         ),
     ] = None,
