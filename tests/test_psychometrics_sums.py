@@ -312,25 +312,6 @@ def test_scaled_scores_have_students_interval() -> None:
     assert (result.low[0], result.high[0]) == pytest.approx((0.9 - half, 0.9 + half), rel=1e-5)
 
 
-def test_a_bootstrap_says_what_it_drew() -> None:
-    rate = psy.Statistic(lambda t: t[:, :2] / t[:, 2:])
-    single = psy.resample(np.ones((1, 3)), {"r": rate}, rng=psy.stream(0, "r"), replicates=50)
-    assert (single.replicates, single.values["r"].shape) == (0, (0, 2))
-    equal = psy.resample(np.ones((30, 3)), {"r": rate}, rng=psy.stream(0, "r"), replicates=50)
-    interval = equal.interval("r")
-    assert (interval.status, interval.defined, interval.replicates) == ("not_informative", 1, 50)
-    rng = np.random.default_rng(15)
-    table = np.column_stack([rng.random((40, 2)), np.ones(40)])
-    two = psy.resample(table, {"r": rate, "s": rate}, rng=psy.stream(0, "r"), replicates=200)
-    mean = table.mean(axis=0)
-    assert two.interval("r").value == pytest.approx(mean[0])
-    assert two.difference("r", "s").value == 0
-    half = psy.Statistic(lambda t: t[:, :2] / t[:, 2:] / 2)
-    apart = psy.resample(table, {"r": rate, "h": half}, rng=psy.stream(0, "r"), replicates=200)
-    assert apart.difference("r", "h").value == pytest.approx(mean[0] / 2)
-    assert apart.difference("r", "h", 1).value == pytest.approx(mean[1] / 2)
-
-
 def test_a_share_of_permutations_counts_the_data_as_one_of_them() -> None:
     """(1 + as extreme ones) / (permutations + 1) is a whole number of parts."""
     rng = np.random.default_rng(16)

@@ -26,7 +26,6 @@ from hqm.psychometrics import (
     Coefficient,
     PairwiseDifferences,
     Saturation,
-    Statistic,
     aggregate,
     chance_corrected,
     holm_tests,
@@ -155,10 +154,8 @@ def _lead(case: Case) -> Result:
         value = case.metric(Sums(by_name, len(sums), 2))
         return np.asarray((value[:, 0] - value[:, 1]) * sign)
 
-    statistic = {"lead": Statistic(gap, smooth=True)}
-    span = resample(
-        np.concatenate(columns, axis=1), statistic, rng=stream(case.seed, "lead")
-    ).interval("lead")
+    table = np.concatenate(columns, axis=1)
+    span = resample(table, gap, rng=stream(case.seed, "lead"), smooth=True)
     fixed = Bounds(
         span.low, span.high, f"{span.method} bootstrap of {span.clusters} clusters", span.level
     )

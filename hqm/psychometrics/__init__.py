@@ -21,7 +21,7 @@ from hqm.psychometrics.agreement import (
     item_agreement,
     kendall_w,
 )
-from hqm.psychometrics.bootstrap import Interval, Replicates, Statistic, resample, stream
+from hqm.psychometrics.bootstrap import Interval, resample, stream
 from hqm.psychometrics.compare_reliability import (
     LeftOutScores,
     ReliabilityDifference,
@@ -343,7 +343,6 @@ __all__ = [
     "Relatives",
     "ReliabilityDifference",
     "RepeatedMeasures",
-    "Replicates",
     "ResponseBias",
     "Saturation",
     "ScaledScores",
@@ -354,7 +353,6 @@ __all__ = [
     "Solvability",
     "SplitHalf",
     "StageAgreement",
-    "Statistic",
     "Stratum",
     "StudiesCompared",
     "StudyParts",

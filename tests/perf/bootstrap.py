@@ -39,13 +39,18 @@ def ours(x: np.ndarray, replicates: int, draw: str) -> list[list[float]]:
 
     items, respondents = x.shape[:2]
     table = np.hstack([x.reshape(items, -1), np.ones((items, 1))])
-    scores = psy.Statistic(
-        lambda t: (t[:, :-1] / t[:, -1:]).reshape(-1, respondents, 2).mean(axis=2), smooth=True
-    )
-    drawn = psy.resample(
-        table, {"s": scores}, rng=psy.stream(1, "s"), replicates=replicates, draw=draw
-    )  # type: ignore[arg-type]
-    return [[interval.low, interval.high] for interval in drawn.intervals("s")]
+    spans = []
+    for k in range(respondents):
+
+        def score(t: np.ndarray, k: int = k) -> np.ndarray:
+            return np.asarray(t[:, 2 * k : 2 * k + 2].mean(axis=1) / t[:, -1])
+
+        spans.append(
+            psy.resample(
+                table, score, rng=psy.stream(1, "s"), smooth=True, replicates=replicates, draw=draw
+            )  # type: ignore[arg-type]
+        )
+    return [[span.low, span.high] for span in spans]
 
 
 def scipy_batch(x: np.ndarray, replicates: int) -> list[list[float]]:
