@@ -183,10 +183,10 @@ def compared(
     return Comparison({name: math.sqrt(mean) for name, mean in means.items()}, best)
 
 
-# A family is left out; a method is chosen by leaving out families of the rest; with it the items are
-# chosen from the rest; and the family's scores on these items are held against its scores on all. So
-# the error contains the choice of the method and of the items (nested cross-validation: Varma, S.
-# and Simon, R. 2006, BMC Bioinformatics 7, 91).
+# A family is left out; a method is chosen by leaving out families of the rest; with it the items
+# are chosen from the rest; and the family's scores on these items are held against its scores on
+# all. So the error contains the choice of the method and of the items (nested cross-validation:
+# Varma, S. and Simon, R. 2006, BMC Bioinformatics 7, 91).
 def loss_held_out(
     bank: Bank,
     measures: Sequence[Measure],

@@ -75,8 +75,8 @@ def ppi_scores(
     - `clusters`: (items,): labels, such as the picture; the variances are then those of cluster
       sums.
     - `fewest`: With fewer labels lambda is 0, and the score is the human mean (flag `FEW_LABELS`).
-    - `weight`: A fixed lambda. With 1 it is plain prediction-powered inference, with the interval of
-      the published implementation, whose variances divide by n.
+    - `weight`: A fixed lambda. With 1 it is plain prediction-powered inference, and the interval is
+      that of the published implementation, whose variances divide by n.
     - `probabilities`: (respondents, items): with which probability each item was labelled; NaN
       leaves a label out.
     - `rater_variance`: (respondents,): what the raters' own errors add to the variance of each

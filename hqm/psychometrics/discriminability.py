@@ -357,15 +357,13 @@ class Saturation(Outcome):
     at or above 95%, at or below 5% of the scale.
     """
 
-    headroom: float
-    at_ceiling: float
-    at_floor: float
-    solved_by_all: float
-    solved_by_none: float
-    easy: float
-    hard: float
-    n: int
-    n_items: int
+    headroom: float = math.nan
+    at_ceiling: float = math.nan
+    at_floor: float = math.nan
+    solved_by_all: float = math.nan
+    solved_by_none: float = math.nan
+    easy: float = math.nan
+    hard: float = math.nan
     flags: tuple[str, ...] = ()
 
 
@@ -398,38 +396,13 @@ def saturation(
     x, known = x[known.any(axis=1)], known[known.any(axis=1)]
     x, known = x[:, known.any(axis=0)], known[:, known.any(axis=0)]
     m, n = x.shape
-    nan = math.nan
     low, high = bounds
     if m < 2 or n < 2:
-        return Saturation(
-            nan,
-            nan,
-            nan,
-            nan,
-            nan,
-            nan,
-            nan,
-            m,
-            n,
-            (),
-            status="insufficient",
-            reason=f"saturation needs 2 respondents and 2 items, there are {m} and {n}",
+        return Saturation.absent(
+            "insufficient", f"saturation needs 2 respondents and 2 items, there are {m} and {n}"
         )
     if x[known].min() < low or x[known].max() > high:
-        return Saturation(
-            nan,
-            nan,
-            nan,
-            nan,
-            nan,
-            nan,
-            nan,
-            m,
-            n,
-            (),
-            status="not_applicable",
-            reason=f"scores lie outside {low} to {high}",
-        )
+        return Saturation.absent("not_applicable", f"scores lie outside {low} to {high}")
     x = (x - low) / (high - low)
     x = x if higher_is_better else 1 - x
     filled = np.where(known, x, 0.0)
@@ -444,7 +417,7 @@ def saturation(
     flags += ("FLOOR",) if floor > 0.15 or hard > 0.5 else ()
     every, none = float((item >= 1 - 1e-12).mean()), float((item <= 1e-12).mean())
     return Saturation(
-        (1 - float(mean.max())) * (high - low), ceiling, floor, every, none, easy, hard, m, n, flags
+        (1 - float(mean.max())) * (high - low), ceiling, floor, every, none, easy, hard, flags
     )
 
 
@@ -511,9 +484,8 @@ class Separation(Outcome):
     `strata` the number of levels it resolves.
     """
 
-    ratio: float
-    strata: float
-    n: int
+    ratio: float = math.nan
+    strata: float = math.nan
     flags: tuple[str, ...] = ()
 
 
@@ -538,26 +510,16 @@ def separation(scores: npt.ArrayLike, errors: npt.ArrayLike) -> Separation:
     s, e = shaped_alike(scores, errors, "respondents")
     known = np.isfinite(s) & np.isfinite(e)
     s, e = s[known], e[known]
-    n, nan = len(s), math.nan
-    if n < 3:
-        return Separation(
-            nan,
-            nan,
-            n,
-            (),
-            status="insufficient",
-            reason=f"separation needs 3 respondents, there are {n}",
+    if len(s) < 3:
+        return Separation.absent(
+            "insufficient", f"separation needs 3 respondents, there are {len(s)}"
         )
     if is_constant(s):
-        return Separation(
-            nan, nan, n, (), status="degenerate", reason="all respondents have the same score"
-        )
+        return Separation.absent("degenerate", "all respondents have the same score")
     noise = float((e**2).mean())
     if noise == 0:
-        return Separation(
-            nan, nan, n, (), status="not_informative", reason="the scores have no error"
-        )
+        return Separation.absent("not_informative", "the scores have no error")
     true = float(s.var(ddof=1)) - noise
     ratio = math.sqrt(max(0.0, true) / noise)
     flags = ("NEGATIVE_COMPONENT",) if true < 0 else ()
-    return Separation(ratio, (4 * ratio + 1) / 3, n, flags)
+    return Separation(ratio, (4 * ratio + 1) / 3, flags)

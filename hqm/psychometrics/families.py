@@ -278,12 +278,12 @@ def log_variance_error(scores: npt.ArrayLike, independent: float | None = None) 
 
 
 # No two-sided interval over other respondents holds what it promises where abilities are skewed,
-# heavy-tailed or in clusters (docs/psychometrics_coverage.md): the sample then seldom holds the few
-# who make the spread. What is missed lies above the upper end, so only the lower one is given. In its
-# formula J and J_s are the variances of y and of the logarithm of the variance between respondents
-# by leaving out each of the U respondents, or families, and B is `log_variance_error`: few
-# respondents hide the tail of their scores from the jackknife, and the kurtosis about a trimmed mean
-# shows it.
+# heavy-tailed or in clusters (docs/psychometrics_coverage.md): the sample then seldom holds the
+# few who make the spread. What is missed lies above the upper end, so only the lower one is given.
+# In its formula J and J_s are the variances of y and of the logarithm of the variance between
+# respondents by leaving out each of the U respondents, or families, and B is `log_variance_error`:
+# few respondents hide the tail of their scores from the jackknife, and the kurtosis about a trimmed
+# mean shows it.
 def at_least(
     coefficient: Coefficient,
     statistic: Callable[[Rows], float | tuple[float, float]],

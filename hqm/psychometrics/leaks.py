@@ -338,9 +338,6 @@ class Leakage(Outcome):
     cues: tuple[Cue, ...]
     giveaways: tuple[Giveaway, ...]
     constant_types: tuple[tuple[str, str], ...]
-    n_items: int
-    n_clusters: int
-    alpha: float
     strata: tuple[Stratum, ...] = ()
 
     @property
@@ -407,7 +404,7 @@ def leakage_cues(
     )
 
     def without(status: Status, reason: str) -> Leakage:
-        return Leakage((), (), constant, count, groups, alpha, (), status=status, reason=reason)
+        return Leakage((), (), constant, status=status, reason=reason)
 
     if count < 20 or groups < 5:
         return without(
@@ -425,7 +422,7 @@ def leakage_cues(
     cues = [Cue(name, stratum, levels[name][1]) for name, stratum in clearest.items()]
     cues.sort(key=lambda cue: _clearness(cue.strongest))
     phrases = _giveaways(asked, items, table) if asked is not None else ()
-    return Leakage(tuple(cues), phrases, constant, count, groups, alpha, strata)
+    return Leakage(tuple(cues), phrases, constant, strata)
 
 
 def _clearness(stratum: Stratum) -> tuple[bool, float, float]:

@@ -32,7 +32,6 @@ class ExpectedRetest:
     - `agreement, kappa`: (respondents,): expected share of items that come out alike in two runs,
       and Cohen's kappa of them; a kappa is NaN where only one outcome can occur.
     - `pairs`: Flip probabilities of pairs and the expected tau, with the correction for counts.
-    - `n_items`: (respondents,): items with a probability.
     """
 
     rho: Coefficient
@@ -43,12 +42,6 @@ class ExpectedRetest:
     agreement: Array
     kappa: Array
     pairs: PairOrder | None
-    n_items: tuple[int, ...]
-
-    def for_runs(self, k: int) -> float:
-        """The reliability of the mean of `k` runs."""
-        vbar, rho = 1 - self.rho.value, self.rho.value
-        return rho / (rho + vbar / k)
 
 
 def expected_retest(probabilities: npt.ArrayLike) -> ExpectedRetest:
@@ -102,9 +95,7 @@ def expected_retest(probabilities: npt.ArrayLike) -> ExpectedRetest:
         mu, noise, n_items=int(count.max()) if len(set(count[kept].tolist())) == 1 else None
     )
     rho, mean, deviation = _reliability(mu[kept], noise[kept])
-    return ExpectedRetest(
-        rho, mean, deviation, mu, noise, agreement, kappa, pairs, tuple(count.tolist())
-    )
+    return ExpectedRetest(rho, mean, deviation, mu, noise, agreement, kappa, pairs)
 
 
 def _reliability(mu: Array, noise: Array) -> tuple[Coefficient, float, float]:
@@ -140,9 +131,7 @@ def _reliability(mu: Array, noise: Array) -> tuple[Coefficient, float, float]:
 def _absent(status: Status, reason: str, count: Numbers) -> ExpectedRetest:
     nan, m = math.nan, len(count)
     none, missing = Coefficient.absent(status, reason, m), np.full(m, nan)
-    return ExpectedRetest(
-        none, nan, nan, missing, missing, missing, missing, None, tuple(count.tolist())
-    )
+    return ExpectedRetest(none, nan, nan, missing, missing, missing, missing, None)
 
 
 def sampling_probability(

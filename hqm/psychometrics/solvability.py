@@ -67,11 +67,8 @@ class Solvability(Outcome):
     baseline: float
     gain: Coefficient
     p: float
-    types: tuple[BlindType, ...]
-    n_items: int
-    n_clusters: int
-    folds: int
-    features: int
+    types: tuple[BlindType, ...] = ()
+    features: int = 0
     strata: tuple[Stratum, ...] = ()
 
     @property
@@ -136,20 +133,7 @@ def blind_solvability(
 
     def absent(status: Status, reason: str, baseline: float = float("nan")) -> Solvability:
         none = Coefficient.absent(status, reason, groups)
-        return Solvability(
-            none,
-            baseline,
-            none,
-            float("nan"),
-            (),
-            count,
-            groups,
-            items.folds,
-            0,
-            (),
-            status=status,
-            reason=reason,
-        )
+        return Solvability(none, baseline, none, float("nan"), status=status, reason=reason)
 
     if count < 20 or groups < 5:
         return absent(
@@ -194,9 +178,7 @@ def blind_solvability(
             alpha=alpha,
         )
     )
-    return Solvability(
-        share, float(baseline.mean()), gain, p, per_type, count, groups, items.folds, size, strata
-    )
+    return Solvability(share, float(baseline.mean()), gain, p, per_type, size, strata)
 
 
 def _predict(items: Labelled, item: Numbers, feature: Numbers, size: int) -> Array:
@@ -325,10 +307,7 @@ class LengthRule:
 class LengthCue(Outcome):
     """What the number of words gives away: one rule for every type, part, and type of a part."""
 
-    rules: tuple[LengthRule, ...]
-    n_items: int
-    n_clusters: int
-    folds: int
+    rules: tuple[LengthRule, ...] = ()
 
     @property
     def strongest(self) -> LengthRule:
@@ -379,19 +358,18 @@ def length_cue(
     whole = deal(labels, clusters, None, rng, folds)
     count, groups = len(labels), int(whole.cluster.max(initial=-1)) + 1
 
-    def absent(status: Status, reason: str) -> LengthCue:
-        return LengthCue((), count, groups, whole.folds, status=status, reason=reason)
-
     if len(whole.labels) > 2:
-        return absent(
+        return LengthCue.absent(
             "not_applicable", f"a threshold divides two labels, there are {len(whole.labels)}"
         )
     asked = list(_comparisons(whole, types, parts))
     if not asked:
-        return absent("not_informative", "no type has two labels: the type alone gives the label")
+        return LengthCue.absent(
+            "not_informative", "no type has two labels: the type alone gives the label"
+        )
     chosen = [(kind, part, inside) for kind, part, inside in asked if not untested(whole, inside)]
     if not chosen:
-        return absent(
+        return LengthCue.absent(
             "insufficient", f"20 items in 5 clusters are needed, there are {count} in {groups}"
         )
     share = 1 - (1 - level) / len(chosen)
@@ -399,7 +377,7 @@ def length_cue(
         _rule(kind, part, _within(whole, inside), words[inside], rng, len(chosen), share, alpha)
         for kind, part, inside in chosen
     ]
-    return LengthCue(tuple(rules), count, groups, whole.folds)
+    return LengthCue(tuple(rules))
 
 
 def _comparisons(
