@@ -96,13 +96,13 @@ def test_the_limit_law_gives_the_clustered_standard_error() -> None:
 def test_it_repeats_bit_for_bit(seed: int, clusters: int, size: int) -> None:
     """Another name changes the draws."""
     table = answers(seed, clusters, size)
-    one, again, renamed = (
+    first, again, renamed = (
         psy.resample(table, rate_of, rng=psy.stream(seed, name), replicates=50)
         for name in ("rate", "rate", "rank")
     )
-    assert repr(one) == repr(again)
-    if one.status == "ok" and clusters > 20:
-        assert one.se != renamed.se
+    assert repr(first) == repr(again)
+    if first.status == "ok" and clusters > 20:
+        assert first.se != renamed.se
 
 
 def test_another_process_with_other_threads_gives_the_same_bits() -> None:

@@ -152,10 +152,10 @@ def sentence_of(made: StudyDesign) -> str:
     pictures alone.
     """
     changes = _changes(made.now, made.cheapest)
-    kept = _kept(made)
+    unchanged = _kept(made)
     what = _listed(changes) if changes else "Keep the study as it is"
-    if changes and kept:
-        what = f"{what}, not {kept}"
+    if changes and unchanged:
+        what = f"{what}, not {unchanged}"
     what = what[:1].upper() + what[1:]
     targets = _listed(list(made.targets))
     reached = "It reaches" if not changes else "This reaches"
@@ -210,12 +210,12 @@ def _changes(now: PlannedStudy, best: PlannedStudy) -> list[str]:
 
 def _kept(made: StudyDesign) -> str:
     """What more of would not pay, of what was free to vary."""
-    kept = [
+    unchanged = [
         word
         for name, axis, word in (("runs", "runs", "more runs"), ("forms", "forms", "more wordings"))
         if name in made.free and getattr(made.cheapest, axis) == getattr(made.now, axis)
     ]
-    return " or ".join(kept)
+    return " or ".join(unchanged)
 
 
 def _count(n: int, word: str) -> str:
@@ -622,7 +622,7 @@ def _out_of_reach(space: Space, studies: Studies) -> DesignError:
             continue
         effect, share = space.largest_part(target, studies, best)
         row = _row(space, studies, best, "")
-        kept = [name for name in space.shrinks(effect) if name not in space.free]
+        unchanged = [name for name in space.shrinks(effect) if name not in space.free]
         size = ", ".join(
             [
                 f"{row.pictures:,} pictures of {_counted(row.items, 'item')}",
@@ -635,8 +635,8 @@ def _out_of_reach(space: Space, studies: Studies) -> DesignError:
             f"{target} is out of reach: the best is {values[best]:.4g}, with {size}; in the way"
             f" stands {named} ({share:.0%} of the error)",
             remedy=(
-                f"Let {' and '.join(kept)} vary (--free), or ask for less."
-                if kept
+                f"Let {' and '.join(unchanged)} vary (--free), or ask for less."
+                if unchanged
                 else "Ask for less, or allow more under [most] in prices.toml."
             ),
         )

@@ -203,17 +203,17 @@ class Space:
     def choices(self) -> dict[str, Array]:
         """Axis -> the numbers to look at."""
         most, parts, now = self.prices.most, self.parts, self.now
-        kept = {axis: np.array([now[axis]]) for axis in AXES}
+        levels = {axis: np.array([now[axis]]) for axis in AXES}
         alone = parts.per_picture == 1
         if "pictures" in self.free or (alone and "items" in self.free):
             top = most.pictures or max(_RANGE * parts.pictures, 200)
             tried = np.geomspace(FEWEST_CLUSTERS, max(top, FEWEST_CLUSTERS), _STEPS).round()
-            kept["pictures"] = np.unique(
+            levels["pictures"] = np.unique(
                 [*tried, *([now["pictures"]] if parts.pictures <= top else [])]
             )
         if "items" in self.free and not alone:
             largest = most.items_per_picture or max(2 * parts.per_picture, 6)
-            kept["items"] = np.unique(
+            levels["items"] = np.unique(
                 [
                     *(n for n in _ITEMS if n <= largest),
                     *([now["items"]] if now["items"] <= largest else []),
@@ -225,14 +225,14 @@ class Space:
             ("askings", "judges", parts.judge is not None, most.askings),
         ):
             if name in self.free and measured:
-                kept[axis] = np.arange(
+                levels[axis] = np.arange(
                     1, (limit or max(MOST[axis], int(now[axis]))) + 1, dtype=np.float64
                 )
         if "respondents" in self.free and any("others" in t.precision.needs for t in self.targets):
             top = most.respondents or 5 * parts.respondents
             least = math.ceil(FEWEST_OTHERS * parts.respondents / max(independent(parts), 1.0))
-            kept["respondents"] = np.unique(np.geomspace(least, max(top, least), 12).round())
-        return kept
+            levels["respondents"] = np.unique(np.geomspace(least, max(top, least), 12).round())
+        return levels
 
     def grid(self, **fixed: npt.ArrayLike) -> Studies:
         """Every combination of the choices; an axis named in `fixed` has these numbers instead."""

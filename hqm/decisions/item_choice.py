@@ -124,15 +124,15 @@ def shares(counts: Sequence[float], items: int, most: Sequence[int]) -> list[int
     size = np.asarray(counts, dtype=np.float64)
     limit = np.asarray(most)
     floor = np.minimum(limit, LEAST_OF_STRATUM)
-    given = np.minimum(np.maximum(np.floor(items * size / size.sum()).astype(int), floor), limit)
-    while given.sum() != items:
-        step = 1 if given.sum() < items else -1
-        open_ = given < limit if step > 0 else given > floor
+    dealt = np.minimum(np.maximum(np.floor(items * size / size.sum()).astype(int), floor), limit)
+    while dealt.sum() != items:
+        step = 1 if dealt.sum() < items else -1
+        open_ = dealt < limit if step > 0 else dealt > floor
         if not open_.any():
             break
-        lack = np.where(open_, (items * size / size.sum() - given) * step, -np.inf)
-        given[int(np.argmax(lack))] += step
-    return [int(n) for n in given]
+        lack = np.where(open_, (items * size / size.sum() - dealt) * step, -np.inf)
+        dealt[int(np.argmax(lack))] += step
+    return [int(n) for n in dealt]
 
 
 def by_difficulty(bank: Bank, items: int, forms: int, *, blind: bool = False) -> list[Picked]:

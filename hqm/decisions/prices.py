@@ -165,11 +165,11 @@ def unit_prices(
         bool(known) or bool(verdict) or any((new.picture, new.item, new.form)) or label is not None
     )
     if not priced:
-        said = (
+        reason = (
             "nothing has a price, so cost is counted in answers; new pictures and wordings are free"
             " in this count"
         )
-        return UnitPrices(verdict=1.0 if judged else 0.0, sources=(said,), most=listed.most)
+        return UnitPrices(verdict=1.0 if judged else 0.0, sources=(reason,), most=listed.most)
     sources = list(
         dict.fromkeys(f"answers: {source}" for price, source in each.values() if price is not None)
     )

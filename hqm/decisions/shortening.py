@@ -237,15 +237,15 @@ def _loss(scores: Array, se: Array, whole: Array, families: Sequence[str]) -> Lo
         factor, freedom = error_factor(errors[others], se[others], names[others].tolist())
         inside.append(abs(errors[i]) <= student_quantile(0.975, freedom) * factor * se[i])
     factor, freedom = error_factor(errors[known], se[known], names[known].tolist())
-    kept = errors[np.isfinite(errors)]
+    included = errors[np.isfinite(errors)]
     tau = (
         kendall_tau(scores[np.isfinite(errors)], whole[np.isfinite(errors)])
-        if kept.size > 1
+        if included.size > 1
         else math.nan
     )
     return Loss(
-        mean_error=float(np.abs(kept).mean()) if kept.size else math.nan,
-        bias=float(kept.mean()) if kept.size else math.nan,
+        mean_error=float(np.abs(included).mean()) if included.size else math.nan,
+        bias=float(included.mean()) if included.size else math.nan,
         tau=float(tau),
         coverage=float(np.mean(inside)) if inside else math.nan,
         half_width=(
@@ -255,7 +255,7 @@ def _loss(scores: Array, se: Array, whole: Array, families: Sequence[str]) -> Lo
         ),
         factor=factor,
         freedom=freedom,
-        respondents=len(kept),
+        respondents=len(included),
     )
 
 
@@ -442,20 +442,20 @@ def shorten_answers(
                 remedy=f"Give {length}.",
             )
     rows = [i for i, row in enumerate(table) if np.isfinite(row).mean() >= MOST_UNSCORED]
-    kept = table[rows]
-    measures = [measure.of(rows) for measure in measures] or [mean_measure(kept)]
+    included = table[rows]
+    measures = [measure.of(rows) for measure in measures] or [mean_measure(included)]
     known = tuple(families[i] for i in rows)
     _enough_respondents(known, len(table) - len(rows))
     count = number_of_items(items, table.shape[1])
     kinds = list(map(str, types)) if types is not None else [""] * table.shape[1]
-    _types_kept(kept, kinds, count, forms)
+    _types_kept(included, kinds, count, forms)
     within = list(map(str, strata)) if strata is not None else [""] * table.shape[1]
     if len(set(zip(kinds, within, strict=True))) * LEAST_OF_STRATUM > count:
         within = [""] * table.shape[
             1
         ]  # more parts and right answers than such a form can keep the share of
     bank = Bank(
-        kept,
+        included,
         _codes(list(zip(kinds, within, strict=True))),
         _codes(list(map(str, pictures)) if pictures is not None else list(range(table.shape[1]))),
         known,

@@ -78,22 +78,22 @@ class StoppingRule:
         UsageError
             A text is no rule, a rule is given twice, or the rules are about different metrics.
         """
-        given: dict[str, float] = {}
+        rules: dict[str, float] = {}
         metrics: dict[str, None] = {}
         for text in texts:
             match = _RULE.fullmatch(re.sub(r"\s", "", text))
             if match is None:
                 raise UsageError(f"--until {text!r} is no rule", remedy=_REMEDY)
-            if match["what"] in given:
+            if match["what"] in rules:
                 raise UsageError(
                     f"--until says {match['what']} twice", remedy="Give each rule once."
                 )
-            given[match["what"]] = _number(match, text)
+            rules[match["what"]] = _number(match, text)
             if match["metric"]:
                 metrics[match["metric"]] = None
         if len(metrics) > 1:
             raise UsageError(f"--until is about {' and '.join(metrics)}", remedy="Name one metric.")
-        return cls(given.get("separated"), given.get("half_width"), next(iter(metrics), ""))
+        return cls(rules.get("separated"), rules.get("half_width"), next(iter(metrics), ""))
 
     def __str__(self) -> str:
         parts = []
@@ -444,14 +444,14 @@ class _Run:
             for d in decisions
             if r in (d.first, d.second) and {d.first, d.second} <= partners
         )
-        said = [f"it was separated from {states['separated']}"] if states["separated"] else []
+        sentences = [f"it was separated from {states['separated']}"] if states["separated"] else []
         if states["within"]:
-            said.append(
+            sentences.append(
                 f"not separated by more than {self.rule.separated:g} from {states['within']}"
             )
         if states["equal"]:
-            said.append(f"equal to {states['equal']}")
-        return " and ".join(said)
+            sentences.append(f"equal to {states['equal']}")
+        return " and ".join(sentences)
 
     def _close(self, r: int, why: str) -> None:
         assignment, interval = self._assignments[r], self.intervals[r]

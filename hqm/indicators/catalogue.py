@@ -45,7 +45,7 @@ def indicator_named(name: str) -> Indicator | None:
 
 def statistics() -> Mapping[str, Indicator]:
     """Name -> indicator, every name once, by families as reports show them."""
-    places = {name: place for place, name in enumerate(INDICATOR_FAMILIES)}
+    places = {name: position for position, name in enumerate(INDICATOR_FAMILIES)}
     listed = sorted(
         all_indicators(), key=lambda indicator: places.get(indicator.family[0].name, len(places))
     )

@@ -145,11 +145,11 @@ def _others(case: Case, indicator: Indicator, result: Result) -> dict[str, Any]:
         return {}
     if value.status != "ok" and not known:
         return {}
-    said: dict[str, Any] = {}
+    details: dict[str, Any] = {}
     source = ""
     if case.n_effective is not None and 0 < len(set(case.families)) < len(case.respondents):
         source = "told from their names" if case.families_told else "as given"
-        said = {
+        details = {
             "n_effective": case.n_effective,
             "families": f"{len(set(case.families))}, {source}",
         }
@@ -157,8 +157,8 @@ def _others(case: Case, indicator: Indicator, result: Result) -> dict[str, Any]:
     if indicator.one_sided and not known:
         reason = too_few_respondents(value.n or len(case.respondents), case.families) or _NO_BOUND
     if reason:
-        said["no_interval_for_others"] = f"{reason} (families {source})" if source else reason
-    return said
+        details["no_interval_for_others"] = f"{reason} (families {source})" if source else reason
+    return details
 
 
 def _signature(case: Case, name: str, method: str, respondents: int, items: int) -> str:

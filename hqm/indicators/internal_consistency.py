@@ -56,8 +56,10 @@ def _complete(case: Case) -> Array:
 
 def _labels(case: Case) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
     """The type of each complete item; empty where it has none."""
-    kept = np.isfinite(case.item_scores[0]).all(axis=0)
-    return np.array([item.type or "" for item, keep in zip(case.items, kept, strict=True) if keep])
+    included = np.isfinite(case.item_scores[0]).all(axis=0)
+    return np.array(
+        [item.type or "" for item, keep in zip(case.items, included, strict=True) if keep]
+    )
 
 
 def _types(case: Case) -> list[str]:
@@ -74,8 +76,8 @@ def _parts(case: Case) -> Array:
     """(respondents, pictures): the sums over the complete items of each picture; the items where
     every one stands alone.
     """
-    kept = np.isfinite(case.item_scores[0]).all(axis=0)
-    clusters = np.unique(case.clusters[kept], return_inverse=True)[1]
+    included = np.isfinite(case.item_scores[0]).all(axis=0)
+    clusters = np.unique(case.clusters[included], return_inverse=True)[1]
     return aggregate(case.once(_complete).T, clusters).T
 
 

@@ -61,14 +61,14 @@ def coverage(form: Form, claimed: Iterable[str], labelled: bool = True) -> tuple
     A type that the card claims but no item has counts as claimed, never as covered. `labelled` says
     whether the release itself carries the labels.
     """
-    said = set(claimed)
+    text = set(claimed)
     rows = []
-    for kind in types_in(form.items, said):
+    for kind in types_in(form.items, text):
         items = [item for item in form.items if item.type == kind]
         images = {item.image for item in items if item.image}
         wordings = {" ".join(item.prompt.lower().split()) for item in items}
         rows.append(
-            TypeCoverage(kind, kind in said, len(items), len(images), len(wordings), labelled)
+            TypeCoverage(kind, kind in text, len(items), len(images), len(wordings), labelled)
         )
     return tuple(rows)
 

@@ -62,9 +62,9 @@ def beside_people(case: Case) -> tuple[Array, Array]:
 def _placed(case: Case, values: Array) -> Array:
     """Values of the labelled items in the columns of all items; NaN elsewhere."""
     whole = case.whole if case.whole is not None else case.first
-    place = {item.id: i for i, item in enumerate(whole.items)}
+    position = {item.id: i for i, item in enumerate(whole.items)}
     table = np.full(whole.values.shape, np.nan)
-    table[:, [place[item.id] for item in case.other.items]] = values
+    table[:, [position[item.id] for item in case.other.items]] = values
     return table
 
 
@@ -81,12 +81,12 @@ def label_chances(case: Case) -> Array | None:
     if case.sample is None or not case.sample.probabilities:
         return None
     whole = case.whole if case.whole is not None else case.first
-    place = {item.id: i for i, item in enumerate(whole.items)}
+    position = {item.id: i for i, item in enumerate(whole.items)}
     row = {name: i for i, name in enumerate(whole.respondents)}
     chances = np.full(whole.values.shape, np.nan)
     for (respondent, item), p in case.sample.probabilities.items():
-        if respondent in row and item in place:
-            chances[row[respondent], place[item]] = p
+        if respondent in row and item in position:
+            chances[row[respondent], position[item]] = p
     return chances[:, whole.mask(case.metric)]
 
 
@@ -141,7 +141,7 @@ def drawn_labels(case: Case) -> DrawnLabels | None:
     automatic, human = case.once(beside_people)
     whole = case.whole if case.whole is not None else case.first
     inside = np.flatnonzero(whole.mask(case.metric))
-    column = {whole.items[place].id: i for i, place in enumerate(inside)}
+    column = {whole.items[position].id: i for i, position in enumerate(inside)}
     row = {name: i for i, name in enumerate(whole.respondents)}
     places = [
         (k, row[j.respondent], column[j.item])

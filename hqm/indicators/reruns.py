@@ -153,7 +153,7 @@ def _own(case: Case, values: Array) -> dict[str, Any]:
 
 
 def _of_noise(case: Case, value: float) -> Coefficient:
-    # identical runs have no noise, which is said of the reliability and holds of the noise
+    # identical runs have no noise, which is why of the reliability and holds of the noise
     rho = _rho(case)
     if rho.status == "not_informative" and math.isfinite(value):
         return Coefficient(value, status=rho.status, reason=rho.reason)
@@ -391,8 +391,12 @@ _ENOUGH = 0.9
 
 def _inside(case: Case) -> Array:
     """(respondents, items): the probabilities of the items that the metric looks at."""
-    given = case.probabilities
-    return np.empty((0, case.n_items)) if given is None or not len(given) else given[:, case.mask]
+    answered = case.probabilities
+    return (
+        np.empty((0, case.n_items))
+        if answered is None or not len(answered)
+        else answered[:, case.mask]
+    )
 
 
 def _longer(case: Case) -> Array:
@@ -406,8 +410,10 @@ def _known(case: Case) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """(respondents,): whether nearly all of a respondent's items have a probability, which nearly
     always tells the whole answer.
     """
-    given = np.isfinite(case.once(_inside)).mean(axis=1) if len(case.once(_inside)) else np.zeros(0)
-    return np.asarray((given >= _ENOUGH) & (case.once(_longer)[: len(given)] <= 1 - _ENOUGH))
+    answered = (
+        np.isfinite(case.once(_inside)).mean(axis=1) if len(case.once(_inside)) else np.zeros(0)
+    )
+    return np.asarray((answered >= _ENOUGH) & (case.once(_longer)[: len(answered)] <= 1 - _ENOUGH))
 
 
 def _why_unknown(case: Case) -> str:
@@ -417,19 +423,19 @@ def _why_unknown(case: Case) -> str:
     inside = case.once(_inside)
     if not np.isfinite(inside).any():
         return ""
-    given = np.isfinite(inside).mean(axis=1) >= _ENOUGH
-    longer = given & (case.once(_longer) > 1 - _ENOUGH)
-    said = (
-        f"{int(case.once(_known).sum())} of {len(given)} respondents have probabilities that tell"
-        " their answers, and three are needed"
+    answered = np.isfinite(inside).mean(axis=1) >= _ENOUGH
+    longer = answered & (case.once(_longer) > 1 - _ENOUGH)
+    why = (
+        f"{int(case.once(_known).sum())} of {len(answered)} respondents have probabilities that"
+        " tell their answers, and three are needed"
     )
     if longer.any():
-        said += (
+        why += (
             f"; {int(longer.sum())} answer in more than one word, and the probability of the first"
             " word is not that of the answer: take the first token alone as the answer"
             " (--max-tokens 1), or ask again (--runs 2)"
         )
-    return said
+    return why
 
 
 def _reliability(case: Case) -> Result:

@@ -62,10 +62,10 @@ def _rows(strata: Sequence[Stratum]) -> list[dict[str, Any]]:
         key = stratum.type, stratum.part
         if key not in strongest or stratum.low > strongest[key].low:
             strongest[key] = stratum
-    kept = list(strongest.values())
+    included = list(strongest.values())
     # marginal strata first: a type of a part is only listed where there is room
-    kept = sorted(kept, key=lambda s: bool(s.type and s.part))[:_KEPT]
-    kept += [stratum for stratum in strata if stratum.shown and stratum not in kept]
+    included = sorted(included, key=lambda s: bool(s.type and s.part))[:_KEPT]
+    included += [stratum for stratum in strata if stratum.shown and stratum not in included]
     return [
         {
             "type": s.type,
@@ -85,7 +85,7 @@ def _rows(strata: Sequence[Stratum]) -> list[dict[str, Any]]:
             "status": s.status,
             "reason": s.reason,
         }
-        for s in kept
+        for s in included
     ]
 
 
@@ -239,9 +239,9 @@ indicators = (
 
 def yes_ratio(matrix: ScoreMatrix) -> Array:
     """(respondents,): the share of answers yes among those that say yes or no."""
-    said = sum(matrix.tallies[key].sum(axis=1) for key in ("tp", "fp", "tn", "fn"))
+    text = sum(matrix.tallies[key].sum(axis=1) for key in ("tp", "fp", "tn", "fn"))
     yes = matrix.tallies["tp"].sum(axis=1) + matrix.tallies["fp"].sum(axis=1)
-    return np.where(said > 0, yes / np.maximum(said, 1), np.nan)
+    return np.where(text > 0, yes / np.maximum(text, 1), np.nan)
 
 
 def mean_words(matrix: ScoreMatrix) -> Array:

@@ -185,8 +185,8 @@ def _said_yes(case: Case) -> tuple[Array, Array, Array]:
     rows = []
     for matrix in case.matrices:
         counts = {key: matrix.tallies.get(key, np.zeros(matrix.values.shape)) for key in _COUNTS}
-        said = sum(counts.values())
-        rows.append(np.where(said > 0, counts["tp"] + counts["fp"], np.nan)[:, flipped])
+        text = sum(counts.values())
+        rows.append(np.where(text > 0, counts["tp"] + counts["fp"], np.nan)[:, flipped])
     return rows[0], rows[1], case.first.clusters[flipped]
 
 

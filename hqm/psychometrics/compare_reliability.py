@@ -189,12 +189,12 @@ def reliability_difference(
             status="degenerate",
             reason="a reliability is 1 by construction, or has no value at this length",
         )
-    kept = (
+    included = (
         None
         if families is None
         else [f for f, k in zip(families, known.tolist(), strict=True) if k]
     )
-    units, drawn, widen, what = _units(n, kept, n_effective)
+    units, drawn, widen, what = _units(n, included, n_effective)
     if not widen:
         return ReliabilityDifference(
             x, y, x - y, n=n, level=level, status="insufficient", reason=what
@@ -436,8 +436,8 @@ def difference_over_clusters(
     >>> difference_over_clusters(scored(1.0), scored(8.0), rng).p < 0.05
     True
     """
-    kept = _complete(measure) & _complete(other)
-    n = int(kept.sum())
+    included = _complete(measure) & _complete(other)
+    n = int(included.sum())
     counts = len(measure.clusters), len(other.clusters)
 
     def none(
@@ -451,7 +451,7 @@ def difference_over_clusters(
         return none(
             "insufficient", f"a test over pictures needs {FEWEST} of them, there are {min(counts)}"
         )
-    a, b = _only(measure, kept), _only(other, kept)
+    a, b = _only(measure, included), _only(other, included)
     with np.errstate(invalid="ignore", divide="ignore"):
         x, y = (float(_at(m, statistic, f)) for m, f in zip((a, b), factors, strict=True))
     if not (abs(x) < _EDGE and abs(y) < _EDGE):
@@ -504,11 +504,12 @@ def shared_variance(
     >>> shared_variance(scores, scores)
     0.0
     """
-    kept = _complete(measure) & _complete(other)
-    if int(kept.sum()) < 3:
+    included = _complete(measure) & _complete(other)
+    if int(included.sum()) < 3:
         return 0.0
     parts = [
-        _slope(_only(m, kept), statistic, f) for m, f in zip((measure, other), factors, strict=True)
+        _slope(_only(m, included), statistic, f)
+        for m, f in zip((measure, other), factors, strict=True)
     ]
     if not all(np.isfinite(part).all() for part in parts):
         return 0.0
@@ -521,10 +522,14 @@ def _complete(measure: LeftOutScores) -> npt.NDArray[np.bool_]:
     return np.asarray(known if measure.noise is None else known & np.isfinite(measure.noise))
 
 
-def _only(measure: LeftOutScores, kept: npt.NDArray[np.bool_]) -> LeftOutScores:
-    noise = None if measure.noise is None else measure.noise[kept]
+def _only(measure: LeftOutScores, included: npt.NDArray[np.bool_]) -> LeftOutScores:
+    noise = None if measure.noise is None else measure.noise[included]
     return LeftOutScores(
-        measure.scores[:, kept], measure.without[:, kept], measure.clusters, noise, measure.sizes
+        measure.scores[:, included],
+        measure.without[:, included],
+        measure.clusters,
+        noise,
+        measure.sizes,
     )
 
 
@@ -543,10 +548,10 @@ def _joined(first: Array, other: Array, names: Sequence[str], others: Sequence[s
     """The contributions of one measure less those of the other, over the clusters of both; the last
     axis is clusters.
     """
-    place = {name: i for i, name in enumerate(dict.fromkeys((*names, *others)))}
-    joint = np.zeros((*first.shape[:-1], len(place)))
-    joint[..., [place[name] for name in names]] += first
-    joint[..., [place[name] for name in others]] -= other
+    position = {name: i for i, name in enumerate(dict.fromkeys((*names, *others)))}
+    joint = np.zeros((*first.shape[:-1], len(position)))
+    joint[..., [position[name] for name in names]] += first
+    joint[..., [position[name] for name in others]] -= other
     return joint
 
 
@@ -607,8 +612,8 @@ def _shrunk(scores: Array, influence: Array) -> Array:
     total = grand
     for part, of_noise in zip(own, noise, strict=True):
         square = float((part**2).sum())
-        kept = max(0.0, 1 - float((of_noise**2).sum()) / square) if square > 0 else 0.0
-        total = total + math.sqrt(kept) * part
+        included = max(0.0, 1 - float((of_noise**2).sum()) / square) if square > 0 else 0.0
+        total = total + math.sqrt(included) * part
     return np.asarray(total[:, :, 0])
 
 

@@ -148,14 +148,14 @@ def cronbach_alpha(
         none = Coefficient.absent(*refusal, m)
         return Alpha(none, none, m, k, int(varies.sum()))
     coefficient = relative_error(x, labels).reliability(relatives, level)
-    kept = x[:, varies]
+    included = x[:, varies]
     if len(np.unique(labels[varies])) < 2:
-        without = Coefficient.absent("insufficient", f"only {kept.shape[1]} item varies", m)
+        without = Coefficient.absent("insufficient", f"only {included.shape[1]} item varies", m)
     else:
-        without = relative_error(kept, labels[varies]).reliability(relatives, level)
+        without = relative_error(included, labels[varies]).reliability(relatives, level)
     of_items = coefficient.value if parts == k else relative_error(x, np.arange(k)).value
     coefficient = replace(coefficient, flags=flags_of(x, coefficient.value), n_items=k)
-    return Alpha(coefficient, without, m, k, kept.shape[1], of_items, parts)
+    return Alpha(coefficient, without, m, k, included.shape[1], of_items, parts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -551,25 +551,25 @@ def standardized_reliability(
     >>> round(standardized_reliability(0.9962, 4000, 96).value, 3)
     0.863
     """
-    given = reliability if isinstance(reliability, Coefficient) else Coefficient(float(reliability))
-    if given.status not in ("ok", "not_informative"):
-        return given
+    start = reliability if isinstance(reliability, Coefficient) else Coefficient(float(reliability))
+    if start.status not in ("ok", "not_informative"):
+        return start
     if n_items < 1 or n_standard < 1:
         return Coefficient.absent(
             "insufficient",
             f"both lengths must be 1 item or more, got {n_items} and {n_standard}",
-            given.n,
+            start.n,
         )
     factor = n_standard / n_items
-    value = spearman_brown(given.value, factor)
-    if not -1 <= given.value <= 1 or not math.isfinite(value):
+    value = spearman_brown(start.value, factor)
+    if not -1 <= start.value <= 1 or not math.isfinite(value):
         return Coefficient.absent(
             "not_applicable",
-            f"a reliability of {given.value:.4g} has no value at {n_standard} items",
-            given.n,
+            f"a reliability of {start.value:.4g} has no value at {n_standard} items",
+            start.n,
         )
-    moved = given.moved(lambda rho: spearman_brown(rho, factor))
-    method = f"{given.method}, Spearman-Brown to {n_standard} items".removeprefix(", ")
+    moved = start.moved(lambda rho: spearman_brown(rho, factor))
+    method = f"{start.method}, Spearman-Brown to {n_standard} items".removeprefix(", ")
     return replace(moved, method=method, se=math.nan, raw=math.nan)
 
 
@@ -606,36 +606,36 @@ def items_needed(reliability: Coefficient | float, n_items: int, target: float) 
     >>> round(items_needed(0.8, 100, 0.9).value, 6)
     225.0
     """
-    given = reliability if isinstance(reliability, Coefficient) else Coefficient(float(reliability))
-    if given.status not in ("ok", "not_informative"):
-        return given
+    start = reliability if isinstance(reliability, Coefficient) else Coefficient(float(reliability))
+    if start.status not in ("ok", "not_informative"):
+        return start
     if not 0 < target < 1:
         return Coefficient.absent(
-            "not_applicable", f"a target between 0 and 1 is needed, got {target:.4g}", given.n
+            "not_applicable", f"a target between 0 and 1 is needed, got {target:.4g}", start.n
         )
     if n_items < 1:
         return Coefficient.absent(
-            "insufficient", f"the length must be 1 item or more, got {n_items}", given.n
+            "insufficient", f"the length must be 1 item or more, got {n_items}", start.n
         )
-    if not 0 < given.value <= 1:
+    if not 0 < start.value <= 1:
         return Coefficient.absent(
             "degenerate",
-            f"with a reliability of {given.value:.4g} no number of items reaches {target:.4g}",
-            given.n,
+            f"with a reliability of {start.value:.4g} no number of items reaches {target:.4g}",
+            start.n,
         )
 
     def length(reliability: float) -> float:
         return n_items * lengthening(reliability, target)
 
     # at least so reliable: at most so many items
-    low = length(given.high) if math.isfinite(given.high) else -given.high
+    low = length(start.high) if math.isfinite(start.high) else -start.high
     return Coefficient(
-        length(given.value),
+        length(start.value),
         low,
-        length(given.low),
-        given.n,
-        given.level,
-        given.method,
-        given.status,
-        given.reason,
+        length(start.low),
+        start.n,
+        start.level,
+        start.method,
+        start.status,
+        start.reason,
     )

@@ -304,8 +304,10 @@ def rogan_gladen(
     low, high = (min(1.0, max(0.0, theta + shift + side * z * se)) for side in (-1, 1))
     value = min(1.0, max(0.0, raw))
     flags = ("CAPPED",) if value != raw else ()
-    kept = raw if flags else math.nan
-    return Coefficient(value, low, high, n, level, "Lang-Reiczigel", se=se, raw=kept, flags=flags)
+    included = raw if flags else math.nan
+    return Coefficient(
+        value, low, high, n, level, "Lang-Reiczigel", se=se, raw=included, flags=flags
+    )
 
 
 def rogan_gladen_scores(

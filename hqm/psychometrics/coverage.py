@@ -133,9 +133,9 @@ def type_coverage(
     count, names = len(labels), list(taxonomy)
     if len(set(names)) < len(names) or not names:
         raise ValueError("the taxonomy must have types, each once")
-    for what, given in (("pictures", images), ("questions", questions)):
-        if given is not None and len(given) != count:
-            raise ValueError(f"{count} items have {len(given)} {what}")
+    for what, column in (("pictures", images), ("questions", questions)):
+        if column is not None and len(column) != count:
+            raise ValueError(f"{count} items have {len(column)} {what}")
     x = None if scores is None else np.asarray(scores, dtype=np.float64)
     if x is not None and (x.ndim != 2 or x.shape[1] != count):
         raise ValueError(f"scores must have shape (respondents, {count}), got {x.shape}")
@@ -214,12 +214,14 @@ def _error(
     part = x[:, members]
     seen = np.isfinite(part)
     shown: Sequence[Hashable] = [images[i] for i in members] if images is not None else members
-    place = {image: c for c, image in enumerate(dict.fromkeys(shown))}
-    cluster = np.array([place[image] for image in shown])
+    position = {image: c for c, image in enumerate(dict.fromkeys(shown))}
+    cluster = np.array([position[image] for image in shown])
 
     def by_image(values: Array) -> Array:
         """(respondents, images): the sum over each image's items."""
-        return np.stack([np.bincount(cluster, weights=row, minlength=len(place)) for row in values])
+        return np.stack(
+            [np.bincount(cluster, weights=row, minlength=len(position)) for row in values]
+        )
 
     n = by_image(seen.astype(np.float64))
     asked, clusters = n.sum(axis=1), (n > 0).sum(axis=1)

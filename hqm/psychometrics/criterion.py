@@ -436,7 +436,7 @@ def answer_correlations(
     def over(statistic: Callable[[Array, Array, Array], float]) -> Coefficient:
         value = statistic(a, h, w)
         masks = [group != g for g in range(groups)] if groups >= _FEWEST else []
-        left = [statistic(a[kept], h[kept], w[kept]) for kept in masks]
+        left = [statistic(a[included], h[included], w[included]) for included in masks]
         return _with_interval(value, np.array(left), n, level)
 
     tau, taus = _kendall(a, h, w, group, groups)

@@ -36,8 +36,8 @@ def numbers(values: Sequence[Hashable]) -> tuple[Numbers, tuple[Hashable, ...]]:
     >>> numbers(["b", "a", "b"])
     (array([0, 1, 0]), ('b', 'a'))
     """
-    place = {value: i for i, value in enumerate(dict.fromkeys(values))}
-    return np.array([place[value] for value in values], dtype=np.int64), tuple(place)
+    position = {value: i for i, value in enumerate(dict.fromkeys(values))}
+    return np.array([position[value] for value in values], dtype=np.int64), tuple(position)
 
 
 def without_gaps(codes: Numbers, most: int | None = None) -> tuple[Numbers, int]:
@@ -53,8 +53,8 @@ def without_gaps(codes: Numbers, most: int | None = None) -> tuple[Numbers, int]
         return number.astype(np.int64), len(known)
     seen = np.zeros(size, dtype=bool)
     seen[codes] = True
-    place = np.cumsum(seen) - 1
-    return place[codes], int(place[-1]) + 1 if size else 0
+    position = np.cumsum(seen) - 1
+    return position[codes], int(position[-1]) + 1 if size else 0
 
 
 def once_each(codes: Numbers) -> Numbers:
@@ -115,12 +115,12 @@ class Questions:
         """(texts,): how many words."""
         return np.diff(self.starts)
 
-    def at(self, place: int) -> Numbers:
+    def at(self, position: int) -> Numbers:
         """(texts,): the word at a place, counted from 0, or from the end by negative places; -1
         where there is none.
         """
-        index = (self.starts[1:] if place < 0 else self.starts[:-1]) + place
-        inside = (self.lengths >= -place) if place < 0 else (self.lengths > place)
+        index = (self.starts[1:] if position < 0 else self.starts[:-1]) + position
+        inside = (self.lengths >= -position) if position < 0 else (self.lengths > position)
         number = np.full(len(self.distinct), -1, dtype=np.int64)
         number[inside] = self.word[index[inside]]
         return number
@@ -128,9 +128,9 @@ class Questions:
     def beginning(self, count: int) -> Numbers:
         """(texts,): one code for each sequence of the first words, however few there are."""
         code = np.zeros(len(self.distinct), dtype=np.int64)
-        for place in range(count):
+        for position in range(count):
             # numbered anew each time, so that no code grows beyond what a number can hold
-            code = without_gaps(code * (len(self.vocabulary) + 1) + self.at(place) + 1)[0]
+            code = without_gaps(code * (len(self.vocabulary) + 1) + self.at(position) + 1)[0]
         return code
 
     def which(self, wanted: Callable[[str], bool]) -> Flags:
@@ -160,19 +160,20 @@ class Questions:
         if not texts:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), 0
         kinds = (self._single(), self._pairs(), *self._runs())
-        place = {
+        position = {
             name: i
             for i, name in enumerate(sorted({name for *_, names in kinds for name in names}))
         }
         codes = [
-            owner * len(place) + np.array([place[name] for name in names], dtype=np.int64)[number]
+            owner * len(position)
+            + np.array([position[name] for name in names], dtype=np.int64)[number]
             for owner, number, names in kinds
         ]
         # once each: a word may occur twice, and a run of letters may be written like a word
-        owner, feature = np.divmod(once_each(np.concatenate(codes)), max(1, len(place)))
+        owner, feature = np.divmod(once_each(np.concatenate(codes)), max(1, len(position)))
         starts = np.searchsorted(owner, np.arange(texts + 1))
         entry, item = rows_of(starts, self.text)
-        return item, feature[entry], len(place)
+        return item, feature[entry], len(position)
 
     def _single(self) -> tuple[Numbers, Numbers, list[str]]:
         return self.owner, self.word, [f"w {word}" for word in self.vocabulary]
@@ -255,9 +256,9 @@ def deal(
     ValueError
         Unequal lengths, or fewer than 2 folds.
     """
-    for what, given in (("clusters", clusters), ("types", types)):
-        if given is not None and len(given) != len(labels):
-            raise ValueError(f"{len(labels)} labels have {len(given)} {what}")
+    for what, column in (("clusters", clusters), ("types", types)):
+        if column is not None and len(column) != len(labels):
+            raise ValueError(f"{len(labels)} labels have {len(column)} {what}")
     if folds < 2:
         raise ValueError(f"a cross-validation needs 2 folds, got {folds}")
     label, names = numbers(labels)

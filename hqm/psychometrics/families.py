@@ -223,11 +223,13 @@ class Relatives:
         )
         return cls(tuple(families), independent).of(both)
 
-    def of(self, kept: npt.ArrayLike) -> Relatives:
+    def of(self, included: npt.ArrayLike) -> Relatives:
         """Those of some of the respondents."""
         if not self.families:
             return self
-        return replace(self, families=tuple(np.asarray(self.families)[np.asarray(kept)].tolist()))
+        return replace(
+            self, families=tuple(np.asarray(self.families)[np.asarray(included)].tolist())
+        )
 
     def size(self, count: int) -> float:
         """The number of independent respondents among so many; families count once each where it

@@ -194,9 +194,9 @@ def form_reliability(
     if len({c.shape for c in columns}) != 1 or columns[0].ndim != 1:
         raise ValueError(f"four vectors of one length are needed, got {[c.shape for c in columns]}")
     data = np.stack(columns, axis=1)
-    kept = np.isfinite(data).all(axis=1)
-    data = data[kept]
-    relatives = Relatives(tuple(families), n_effective).of(kept)
+    included = np.isfinite(data).all(axis=1)
+    data = data[included]
+    relatives = Relatives(tuple(families), n_effective).of(included)
     observed = pearson(
         data[:, 0],
         data[:, 1],
@@ -216,7 +216,7 @@ def form_reliability(
     raw, attenuation = float(value[0]), math.sqrt(float(rel_a[0] * rel_b[0]))
     fixed = None
     if without is not None and n >= FEWEST:
-        left = _disattenuated(without[0][kept], without[1][kept], *noise)[0]
+        left = _disattenuated(without[0][included], without[1][included], *noise)[0]
         fixed = linear_bounds(raw, left, level)
     flags = ("ABOVE_ONE",) if abs(raw) > 1 else ()
     true = Coefficient(

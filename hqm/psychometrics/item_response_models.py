@@ -421,14 +421,14 @@ def rasch(
     known = np.isfinite(b)
     centre = float(b[known].mean())
     seen = np.isfinite(x) & known
-    filled, weight, place = (
+    filled, weight, difficulty_of = (
         np.where(seen, x, 0.0),
         seen.astype(np.float64),
         np.where(known, b - centre, 0.0),
     )
-    theta, information = _weighted_likelihood(filled, weight, place)
+    theta, information = _weighted_likelihood(filled, weight, difficulty_of)
     answered = seen.any(axis=1)
-    p = 1 / (1 + np.exp(-(theta[:, None] - place)))
+    p = 1 / (1 + np.exp(-(theta[:, None] - difficulty_of)))
     w = p * (1 - p) * weight
     squared = ((filled - p) * weight) ** 2
     n = np.maximum(weight.sum(axis=0), 1)
@@ -453,7 +453,7 @@ def rasch(
         outside = not (0.7 <= infit[i] <= 1.3 and 0.7 <= outfit[i] <= 1.3)
         misfit = bool(outside and q[i] < alpha)
         fit = (float(infit[i]), float(outfit[i]), float(t_in[i]), float(t_out[i]), float(q[i]))
-        items.append(RaschItem(float(place[i]), model.se_difficulty[i], *fit, misfit))
+        items.append(RaschItem(float(difficulty_of[i]), model.se_difficulty[i], *fit, misfit))
     error = 1 / np.sqrt(np.where(answered, information, np.nan))
     theta = np.where(answered, theta, np.nan)
     spread = float(np.nanvar(theta, ddof=1))

@@ -438,19 +438,19 @@ def judge_share(
         sums, sizes = cluster_sums(np.where(scored, x, 0.0), scored, labels)
         parts.append(sums.var(axis=0, ddof=1))
     judge, total = (p.sum(axis=1) / n**2 for p in parts)
-    kept = np.isfinite(n)
+    included = np.isfinite(n)
     if int((sizes > 0).any(axis=0).sum()) < 2:
         return _absent(
             "insufficient", "a judge's share needs 2 clusters of items, there is 1", count
         )
-    whole = float(total[kept].sum())
-    m = int(kept.sum())
+    whole = float(total[included].sum())
+    m = int(included.sum())
     if whole == 0.0:
         reason = "no run differs from another, so there is no noise to share"
         share = Coefficient.absent("not_informative", reason, m)
         return JudgeNoise(share, judge, total, total - judge, tuple(count.tolist()))
-    value = float(judge[kept].sum()) / whole
-    fixed = _jackknife(value, [p[kept] for p in parts], sizes[kept], n[kept], level)
+    value = float(judge[included].sum()) / whole
+    fixed = _jackknife(value, [p[included] for p in parts], sizes[included], n[included], level)
     flags = ("NEGATIVE_COMPONENT",) if value > 1 else ()
     share = Coefficient(value, n=m, level=level, fixed=fixed, flags=flags)
     return JudgeNoise(share, judge, total, total - judge, tuple(count.tolist()))

@@ -119,8 +119,8 @@ def views(items: Labelled, parts: Sequence[str] | None) -> tuple[View, ...]:
     names = list(dict.fromkeys(parts or ()))
     if parts is None or len(names) < 2:
         return (first,)
-    place = {name: i for i, name in enumerate(names)}
-    part = np.array([place[name] for name in parts], dtype=np.int64)
+    position = {name: i for i, name in enumerate(names)}
+    part = np.array([position[name] for name in parts], dtype=np.int64)
     crossed, kind = np.unique(items.kind * len(names) + part, return_inverse=True)
     strata = [("", name or "no part", part == i) for i, name in enumerate(names)]
     if not single:
@@ -391,9 +391,9 @@ def leakage_cues(
     >>> leakage_cues(fair, rng=np.random.default_rng(0)).leaks
     ()
     """
-    for what, given in (("questions", questions), ("ids", ids)):
-        if given is not None and len(given) != len(labels):
-            raise ValueError(f"{len(labels)} labels have {len(given)} {what}")
+    for what, column in (("questions", questions), ("ids", ids)):
+        if column is not None and len(column) != len(labels):
+            raise ValueError(f"{len(labels)} labels have {len(column)} {what}")
     items = deal(labels, clusters, types, rng)
     count, groups = len(labels), int(items.cluster.max(initial=-1)) + 1
     table = items.table()
@@ -478,10 +478,10 @@ def _places(labels: Sequence[str], items: Labelled, parts: Sequence[str] | None 
     count = len(labels)
     where = list(parts) if parts is not None else [""] * count
     size, at, before = Counter(where), Counter[str](), dict.fromkeys(where, "")
-    place: list[int] = []
+    position: list[int] = []
     previous: list[str] = []
     for part, label in zip(where, labels, strict=True):
-        place.append(at[part])
+        position.append(at[part])
         previous.append(before[part])
         at[part] += 1
         before[part] = label
@@ -491,10 +491,10 @@ def _places(labels: Sequence[str], items: Labelled, parts: Sequence[str] | None 
         rank.append(min(within[cluster], 30))
         within[cluster] += 1
     return {
-        "odd or even place": _numbered([i % 2 for i in place]),
+        "odd or even place": _numbered([i % 2 for i in position]),
         "place within the cluster": _numbered(rank),
         "tenth of the file": _numbered(
-            [i * 10 // size[part] for i, part in zip(place, where, strict=True)]
+            [i * 10 // size[part] for i, part in zip(position, where, strict=True)]
         ),
         "label before": _numbered(previous),
     }

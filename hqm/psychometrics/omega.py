@@ -101,8 +101,8 @@ def omega_of_types(
         raise ValueError(f"one type an item is needed, got {kinds.shape} for {x.shape[1]} items")
     names = np.unique(kinds)
     there = [np.isfinite(x[:, kinds == name]).any(axis=1) for name in names]
-    kept = np.logical_and.reduce(there) if there else np.zeros(len(x), dtype=bool)
-    x, labels = x[kept], np.unique(labels_of(clusters, x.shape[1]), return_inverse=True)[1]
+    included = np.logical_and.reduce(there) if there else np.zeros(len(x), dtype=bool)
+    x, labels = x[included], np.unique(labels_of(clusters, x.shape[1]), return_inverse=True)[1]
     m = len(x)
     if m < 3:
         return Coefficient.absent(
@@ -144,7 +144,7 @@ def omega_of_types(
         Coefficient(value, n=m, level=level, fixed=fixed, n_items=x.shape[1]),
         statistic,
         scores,
-        Relatives(tuple(families), n_effective).of(kept),
+        Relatives(tuple(families), n_effective).of(included),
         least=0.0,
     )
 
@@ -259,8 +259,8 @@ def minres_loadings(correlations: npt.ArrayLike) -> Array:
     >>> minres_loadings([[1, 0.56, 0.48], [0.56, 1, 0.42], [0.48, 0.42, 1]]).round(3)
     array([0.8, 0.7, 0.6])
     """
-    given = np.asarray(correlations, dtype=np.float64)
-    r = np.array(given.reshape(-1, *given.shape[-2:]))
+    matrices = np.asarray(correlations, dtype=np.float64)
+    r = np.array(matrices.reshape(-1, *matrices.shape[-2:]))
     items = np.arange(r.shape[1])
     # the first principal axis with the largest correlation of each item as its communality
     r[:, items, items] = 0.0
@@ -282,4 +282,4 @@ def minres_loadings(correlations: npt.ArrayLike) -> Array:
         if not len(moving):
             break
     loadings *= np.where(loadings.sum(axis=1, keepdims=True) >= 0, 1.0, -1.0)
-    return np.asarray(loadings.reshape(given.shape[:-1]))
+    return np.asarray(loadings.reshape(matrices.shape[:-1]))

@@ -72,12 +72,12 @@ def expected_retest(probabilities: npt.ArrayLike) -> ExpectedRetest:
     there = np.isfinite(p)
     count = there.sum(axis=1)
     n = count.astype(np.float64)
-    kept = np.flatnonzero(count > 0)
-    if len(kept) < 3:
+    included = np.flatnonzero(count > 0)
+    if len(included) < 3:
         return _absent(
             "insufficient",
             "an expected reliability needs 3 respondents with probabilities, there are"
-            f" {len(kept)}",
+            f" {len(included)}",
             count,
         )
     known = p[there]
@@ -92,9 +92,9 @@ def expected_retest(probabilities: npt.ArrayLike) -> ExpectedRetest:
     margin = mu * (1 - mu)
     kappa = np.divide(within, margin, out=np.full(len(p), np.nan), where=margin > 1e-15)
     pairs = pair_order(
-        mu, noise, n_items=int(count.max()) if len(set(count[kept].tolist())) == 1 else None
+        mu, noise, n_items=int(count.max()) if len(set(count[included].tolist())) == 1 else None
     )
-    rho, mean, deviation = _reliability(mu[kept], noise[kept])
+    rho, mean, deviation = _reliability(mu[included], noise[included])
     return ExpectedRetest(rho, mean, deviation, mu, noise, agreement, kappa, pairs)
 
 

@@ -322,16 +322,16 @@ def rho_g(
         )
     whole = bool(scored.all())
     totals, sizes = cluster_sums(x if whole else np.where(scored, x, 0.0), scored, labels)
-    kept = np.flatnonzero((sizes > 0).sum(axis=1) >= 2)
-    if len(kept) < 3:
+    included = np.flatnonzero((sizes > 0).sum(axis=1) >= 2)
+    if len(included) < 3:
         return _absent(
             "insufficient",
             "test-retest needs 3 respondents with 2 clusters of items in every run, there are"
-            f" {len(kept)}",
+            f" {len(included)}",
             runs,
             respondents,
         )
-    totals, sizes, n_kept = totals[:, kept], sizes[kept], n[kept].astype(np.float64)
+    totals, sizes, n_included = totals[:, included], sizes[included], n[included].astype(np.float64)
     # a score is the mean of what its own run scored; the noise of an item shows where every run
     # scored it
     if whole:
@@ -341,26 +341,26 @@ def rho_g(
             cluster_sums(np.where(np.isfinite(run), run, 0.0), np.isfinite(run), labels)
             for run in x
         ]
-        every, each = (np.stack([part[i][kept] for part in own]) for i in (0, 1))
+        every, each = (np.stack([part[i][included] for part in own]) for i in (0, 1))
     of_run = each.sum(axis=2)
     scores = every.sum(axis=2) / of_run
     changes = totals.var(axis=0, ddof=1)
-    noise = changes.sum(axis=1) / n_kept * (1 / of_run).mean(axis=0)
-    left, run_left = n_kept[:, None] - sizes, of_run[:, :, None] - each
+    noise = changes.sum(axis=1) / n_included * (1 / of_run).mean(axis=0)
+    left, run_left = n_included[:, None] - sizes, of_run[:, :, None] - each
     without = (every.sum(axis=2)[:, :, None] - every) / run_left
     noise_without = (changes.sum(axis=1)[:, None] - changes) / left * (1 / run_left).mean(axis=0)
-    alike = totals.sum(axis=2) / n_kept
-    contributions = (totals - alike[:, :, None] * sizes) / n_kept[:, None]
-    flags = ("MISSING",) if 1 - scored[kept].mean() > 0.01 else ()
+    alike = totals.sum(axis=2) / n_included
+    contributions = (totals - alike[:, :, None] * sizes) / n_included[:, None]
+    flags = ("MISSING",) if 1 - scored[included].mean() > 0.01 else ()
     return _assemble(
         scores,
         noise,
         without,
         noise_without,
         contributions,
-        kept,
+        included,
         respondents,
-        Relatives(tuple(families), n_effective).of(kept),
+        Relatives(tuple(families), n_effective).of(included),
         level,
         flags,
         compared=alike,
@@ -422,8 +422,8 @@ def rho_g_of_scores(
     known = None if noise is None else np.asarray(noise, dtype=np.float64)
     if known is not None and known.shape != (respondents,):
         raise ValueError(f"noise must have shape ({respondents},), got {known.shape}")
-    kept = np.isfinite(s).all(axis=0)
-    kept &= np.isfinite(known) & (known >= 0) if known is not None else True
+    included = np.isfinite(s).all(axis=0)
+    included &= np.isfinite(known) & (known >= 0) if known is not None else True
     w = (
         np.empty((runs, respondents, 0))
         if without is None
@@ -431,17 +431,17 @@ def rho_g_of_scores(
     )
     if w.shape[:2] != s.shape:
         raise ValueError(f"without must have shape {s.shape} and clusters, got {w.shape}")
-    kept &= np.isfinite(w).all(axis=(0, 2))
+    included &= np.isfinite(w).all(axis=(0, 2))
     count = w.shape[2]
-    if kept.sum() < 3 or (known is None and count < 2):
+    if included.sum() < 3 or (known is None and count < 2):
         return _absent(
             "insufficient",
-            f"test-retest needs 3 respondents and 2 clusters, there are {int(kept.sum())} and"
+            f"test-retest needs 3 respondents and 2 clusters, there are {int(included.sum())} and"
             f" {count}",
             runs,
             respondents,
         )
-    index = np.flatnonzero(kept)
+    index = np.flatnonzero(included)
     s, w = s[:, index], w[:, index]
     h = noise_without = None
     v = known[index] if known is not None else np.empty(0)
@@ -486,7 +486,7 @@ def _assemble(
     without: Array | None,
     noise_without: Array | None,
     contributions: Array | None,
-    kept: Numbers,
+    included: Numbers,
     respondents: int,
     relatives: Relatives,
     level: float,
@@ -494,7 +494,7 @@ def _assemble(
     compared: Array | None = None,
 ) -> GeneralizedRetest:
     """The reliability from scores and noise, with and without each cluster, of the respondents
-    `kept`.
+    `included`.
     """
     runs, count = scores.shape
     vbar, spread = float(noise.mean()), float(scores.var(axis=1, ddof=1).mean())
@@ -513,7 +513,7 @@ def _assemble(
             vbar / spread, scores, noise, without, noise_without, relatives, level, flags
         )
     every_noise, every_score = np.full(respondents, np.nan), np.full((runs, respondents), np.nan)
-    every_noise[kept], every_score[:, kept] = noise, scores
+    every_noise[included], every_score[:, included] = noise, scores
     return GeneralizedRetest(rho, every_noise, every_score, spread, drift)
 
 

@@ -57,7 +57,7 @@ def spread_of_these(
         return np.full((len(PLACES), 1), variance)
     x, z = df * max(0.0, variance - error + moving) / moving, -ndtri(PLACES)
 
-    def place(noncentrality: Array) -> Array:
+    def position(noncentrality: Array) -> Array:
         size, double = df + noncentrality, df + 2 * noncentrality
         h = 1 - 2 * size * (df + 3 * noncentrality) / (3 * double**2)
         p = double / size**2
@@ -68,9 +68,9 @@ def spread_of_these(
     low, high = np.zeros(len(z)), np.full(len(z), 2 * x + 50 + 20 * x**0.5)
     for _ in range(60):
         middle = (low + high) / 2
-        above = place(middle) > z
+        above = position(middle) > z
         low, high = np.where(above, middle, low), np.where(above, high, middle)
-    at = np.where(place(np.zeros(len(z))) <= z, 0.0, (low + high) / 2)
+    at = np.where(position(np.zeros(len(z))) <= z, 0.0, (low + high) / 2)
     return np.asarray((moving * at / df + error)[:, None])
 
 
@@ -234,9 +234,9 @@ def _answered(x: Array, labels: npt.NDArray[np.generic], study: GStudy) -> dict[
     several = counts > 0
     answered = {"item": 1 / float((1 / counts[several]).mean())}
     if study.nested:
-        place = np.unique(labels, return_inverse=True)[1]
-        own = np.zeros((int(place.max()) + 1, *counts.shape))
-        np.add.at(own, place, np.moveaxis(scored, 1, 0))
+        position = np.unique(labels, return_inverse=True)[1]
+        own = np.zeros((int(position.max()) + 1, *counts.shape))
+        np.add.at(own, position, np.moveaxis(scored, 1, 0))
         # unequal pictures count as so many equal ones
         answered["picture"] = 1 / float(
             ((own**2).sum(axis=0)[several] / counts[several] ** 2).mean()

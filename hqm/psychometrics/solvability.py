@@ -216,9 +216,9 @@ def _learnt_forward(items: Labelled, item: Numbers, feature: Numbers) -> Callabl
     kinds = []
     for kind in range(len(items.kinds)):
         members = np.flatnonzero(items.kind == kind)
-        place = np.full(len(items.label), -1)
-        place[members] = np.arange(len(members))
-        at = place[item]
+        position = np.full(len(items.label), -1)
+        position[members] = np.arange(len(members))
+        at = position[item]
         chosen = at >= 0
         kinds.append((members, at[chosen], *without_gaps(feature[chosen])))
 
@@ -351,9 +351,9 @@ def length_cue(
     >>> study.strongest.sentence, study.strongest.accuracy.value
     ('yes for at most 11 words and no for more', 1.0)
     """
-    for what, given in (("lengths", lengths), ("types", types), ("parts", parts)):
-        if given is not None and len(given) != len(labels):
-            raise ValueError(f"{len(labels)} labels have {len(given)} {what}")
+    for what, column in (("lengths", lengths), ("types", types), ("parts", parts)):
+        if column is not None and len(column) != len(labels):
+            raise ValueError(f"{len(labels)} labels have {len(column)} {what}")
     words = np.asarray(lengths, dtype=np.int64)
     whole = deal(labels, clusters, None, rng, folds)
     count, groups = len(labels), int(whole.cluster.max(initial=-1)) + 1
@@ -459,8 +459,8 @@ def _threshold(table: Numbers) -> tuple[int, int]:
     below = table.cumsum(axis=1)
     above = below[:, -1:] - below
     right = below + above[::-1]  # row k: label k up to the threshold, the other label beyond it
-    short, place = divmod(int(right.argmax()), table.shape[1])
-    return place, short
+    short, position = divmod(int(right.argmax()), table.shape[1])
+    return position, short
 
 
 def _predicted(words: Numbers, threshold: int, short: int) -> Numbers:

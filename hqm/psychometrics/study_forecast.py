@@ -144,8 +144,10 @@ def _whole(parts: StudyParts, made: Mapping[Effect, Array]) -> Array:
 
 def _smallest_difference(parts: StudyParts, size: StudySize, made: Mapping[Effect, Array]) -> Array:
     pictures = np.asarray(size.pictures, dtype=np.float64)
-    different, place = np.unique(np.maximum(pictures - 1, 1.0), return_inverse=True)
-    factor = nctdtrinc(different, 1 - 0.8, stdtrit(different, 0.975))[place].reshape(pictures.shape)
+    different, position = np.unique(np.maximum(pictures - 1, 1.0), return_inverse=True)
+    factor = nctdtrinc(different, 1 - 0.8, stdtrit(different, 0.975))[position].reshape(
+        pictures.shape
+    )
     # the algorithm of nctdtrinc ends in NaN at very many degrees of freedom, where t is normal
     factor = np.where(np.isfinite(factor), factor, Z + _POWER)
     return np.asarray(factor * np.sqrt(2 * _sum(made, _apart)), dtype=np.float64)
@@ -167,9 +169,9 @@ def _half_width_for_others(
         * (independent(parts) / max(parts.respondents, 1))
         - 1
     )
-    different, place = np.unique(free, return_inverse=True)
+    different, position = np.unique(free, return_inverse=True)
     span = ((chi2_quantile(0.975, different) - chi2_quantile(0.025, different)) / different)[
-        place
+        position
     ].reshape(free.shape)
     return np.asarray(_sum(made, _noise) / _whole(parts, made) * span / 2, dtype=np.float64)
 

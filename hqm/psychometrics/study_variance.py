@@ -117,23 +117,25 @@ def study_parts(
     several = {name for name, size in zip(FACETS, x.shape, strict=True) if size > 1}
     several |= {"picture", "family"}
     effects = [tuple(name for name in effect if name in several) for effect in design.effects]
-    kept = list(range(len(effects)))
+    included = list(range(len(effects)))
     whole = design.equations
-    values, singular = solved(whole[np.ix_(kept, kept)], whole[kept, -1])
-    while not singular and (negative := _negative([effects[i] for i in kept], values)) is not None:
-        del kept[negative]
-        values, singular = solved(whole[np.ix_(kept, kept)], whole[kept, -1])
+    values, singular = solved(whole[np.ix_(included, included)], whole[included, -1])
+    while (
+        not singular and (negative := _negative([effects[i] for i in included], values)) is not None
+    ):
+        del included[negative]
+        values, singular = solved(whole[np.ix_(included, included)], whole[included, -1])
     if singular:
         return StudyParts(
             **sizes, status="insufficient", reason="the answers do not tell the facets apart"
         )
     covariance: tuple[tuple[float, ...], ...] = ()
     if jackknife:
-        blocks = design.equations_without("item")[:, kept]
-        left = solved(blocks[:, :, kept], blocks[..., -1], tolerant=True)[0]
+        blocks = design.equations_without("item")[:, included]
+        left = solved(blocks[:, :, included], blocks[..., -1], tolerant=True)[0]
         covariance = tuple(tuple(row) for row in _jackknifed(left).tolist())
     return StudyParts(
-        effects=tuple(effects[i] for i in kept),
+        effects=tuple(effects[i] for i in included),
         values=tuple(max(0.0, v) for v in values.tolist()),
         covariance=covariance,
         **sizes,
@@ -209,8 +211,8 @@ def _negative(effects: list[Effect], values: Array) -> int | None:
         for i, (v, e) in enumerate(zip(values[:-1].tolist(), effects, strict=False))
         if e != _RESPONDENT
     ]
-    lowest, place = min(free, default=(0.0, 0))
-    return place if lowest < 0 else None
+    lowest, position = min(free, default=(0.0, 0))
+    return position if lowest < 0 else None
 
 
 def _jackknifed(left: Array) -> Array:
