@@ -317,6 +317,8 @@ def said(gate: Gate) -> str:
         f"{outcomes.count('PASS')} of {counted(len(outcomes), 'test')} passed,"
         f" {outcomes.count('FAIL')} failed, {outcomes.count('NOT MEASURED')} not measured"
     )
+    open_ = outcomes.count("UNDECIDED")
+    counts += f", {open_} undecided" if open_ else ""
     return f"Policy “{gate.policy}”: {'passed' if gate.passed else 'not passed'} ({counts})."
 
 
@@ -366,12 +368,17 @@ def _width(text: str) -> int:
 
 # --- the tests of a policy as a table ---
 
-_OUTCOMES = {"PASS": "passed", "FAIL": "failed", "NOT MEASURED": "not measured"}
+_OUTCOMES = {
+    "FAIL": "failed",
+    "UNDECIDED": "undecided",
+    "NOT MEASURED": "not measured",
+    "PASS": "passed",
+}
 
 
 def gate_table(gate: Gate) -> Table:
     """Every test of the policy: what did not pass first, with what to do."""
-    order = ("FAIL", "NOT MEASURED", "PASS")
+    order = tuple(_OUTCOMES)
     return Table(
         f"Policy “{gate.policy}”: {'passed' if gate.passed else 'not passed'}",
         ("Outcome", "Test", "What was held against what", "What to do"),

@@ -115,7 +115,8 @@ def coverage(audit: BenchmarkAudit) -> Table:
                 " labels. Claimed: the benchmark says that it measures the type, but no item is"
                 " known to do so, and the type cannot be scored. A type is measurable when the"
                 " standard error of a respondent's score on it (root mean square over these"
-                " respondents, items of a picture together) is .03 or less in this audit; the last"
+                " respondents, items of a picture together) is .03 or less at its one-sided 95 %"
+                " upper end in this audit; the last"
                 " column says about how many more such items that takes."
             ),
         ),

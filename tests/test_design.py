@@ -43,15 +43,15 @@ FLIPPED = {"yes": "No.", "no": "Yes."}
 
 
 def answers_of(folder: Path, seed: int, noise: float = 0.8) -> list[dict[str, Any]]:
-    """Answers of graded respondents: two runs of the original, one of the parallel form."""
+    """Answers of graded respondents: two runs of the original, one in other words."""
     benchmark = hqm.load(str(folder))
-    forms = {"original": benchmark.original, "parallel": benchmark.parallel(benchmark.original)}
+    forms = {"original": benchmark.original, "parallel2": benchmark.reworded(2)}
     rng = np.random.default_rng(seed)
     ease = rng.normal(0.3, noise, len(benchmark.original))
     place = {item.id: i for i, item in enumerate(benchmark.original.items)}
     rows = []
     for m in range(RESPONDENTS):
-        for form, run in (("original", 0), ("original", 1), ("parallel", 0)):
+        for form, run in (("original", 0), ("original", 1), ("parallel2", 0)):
             for item in forms[form].items:
                 counting = 1.2 * (item.type == "counting")
                 chance = 1 / (1 + math.exp(-(ease[place[item.id]] - counting + 0.25 * (m - 5))))
@@ -125,6 +125,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
             str(at / "answers.jsonl"),
             "--criterion",
             str(at / "labels.csv"),
+            "--forms",
+            "original,parallel2",
             "--out",
             str(at / "out"),
             "--quiet",
@@ -323,6 +325,30 @@ def test_an_audit_keeps_the_parts_of_its_whole_study(audit: Audit, parts: StudyP
     benchmark = audit.audits[0]
     for metric in benchmark.metrics:
         assert parts_in(benchmark.components[metric])[0].status == "ok", metric
+
+
+def test_a_negation_is_no_second_wording_of_a_study(made: Path) -> None:
+    """Who leans to yes gains by it what it loses without, which additive parts do not know."""
+    home = made.parent.parent
+    rows = [json.loads(line) for line in (home / "answers.jsonl").read_text().splitlines()]
+    negated = hqm.load(str(home / "mine")).parallel_form
+    for row in rows:
+        if row["form"] != "original":
+            same = row["answer"] == str(negated.by_id[row["item"]].target).capitalize()
+            row |= {"form": "parallel", "answer": "Yes." if same else "No."}
+    (home / "negated.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    audited = hqm.audit(
+        str(home / "mine"), recorded=home / "negated.jsonl", metrics="accuracy", limit=60
+    )
+    assert parts_in(audited.components["accuracy"])[0].forms == 1
+    assert all(e.indicator != "parallel_forms.phi_of_forms" for e in audited.estimates)
+    refused = [
+        e
+        for e in audited.estimates
+        if e.indicator == "generalizability.g" and "form=parallel" in e.other
+    ]
+    assert [e.value for e in refused] == [None]
+    assert "inverts" in refused[0].reason
 
 
 def test_labels_and_their_seconds_are_kept(audit: Audit, made: Path, parts: StudyParts) -> None:
@@ -606,7 +632,9 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> BenchmarkAudit:
     (at / "answers.jsonl").write_text(
         "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
     )
-    return hqm.audit(str(folder), recorded=at / "answers.jsonl", metrics="accuracy")
+    return hqm.audit(
+        str(folder), recorded=at / "answers.jsonl", metrics="accuracy", forms="original,parallel2"
+    )
 
 
 def test_a_comparison_forecasts_which_to_trust(audit: Audit, other: BenchmarkAudit) -> None:

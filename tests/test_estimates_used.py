@@ -95,15 +95,15 @@ def test_one_family_says_nothing_of_others() -> None:
     )
 
 
-def test_pearson_of_reruns_has_no_interval_for_these() -> None:
+def test_pearson_of_reruns_leaves_its_interval_to_rho_g() -> None:
     runs = [
         matrix(right, Cell(run=k), of=ITEMS) for k, right in enumerate(stable(GOOD, len(ITEMS), 4))
     ]
     rerun = {e.indicator: e for e in compare("run", *runs, ACCURACY, PROTOCOL)}[
         "test_retest.pearson"
     ]
-    assert rerun.interval("fixed_models") is None
-    assert rerun.interval("model_population") is not None
+    assert rerun.intervals == ()
+    assert "rho_G" in rerun.detail["no_interval_for_others"]
     rho = {e.indicator: e for e in compare_runs(runs, ACCURACY, PROTOCOL)}["test_retest.rho_g"]
     assert rho.interval("fixed_models") is not None
     assert forms([])["parallel_forms.pearson"].interval("fixed_models") is not None

@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 import hqm
 from hqm.auditing import definitions
 from hqm.auditing.audit import Audit, BenchmarkAudit, RespondentScores
 from hqm.auditing.gate import Gate, Policy, default_text, hold_against
+from hqm.indicators import compare, compare_forms
 from hqm.types import Cell, Estimate, Interval
+from tests import test_flags as made
 from tests.conftest import Run
 from tests.messages import pattern_of, tells, text_of
 
@@ -172,6 +175,28 @@ def test_facets_respondents_unscored_coverage_findings() -> None:
         assert outcome(odd, policy(limits={"findings": let_through}), "findings") == "PASS"
         below = {"note": "none", "warning": "note", "error": "warning"}[severity]
         assert outcome(odd, policy(limits={"findings": below}), "findings") == "FAIL"
+
+
+def test_the_upper_end_of_a_types_error_decides_about_it() -> None:
+    rows = [
+        {
+            "type": kind,
+            "items": 300,
+            "sem": 0.0295,
+            "sem_high": high,
+            "measured": True,
+            "missing_items": 0,
+            "state": "measurable",
+        }
+        for kind, high in (("ocr", 0.031), ("action", 0.0299))
+    ]
+    index = estimate("types.index", value=1.0, intervals=(), detail={"types": rows})
+    audit = audit_of(index, coverage={row["type"]: {**row, "claimed": True} for row in rows})
+    (test,) = hold_against(audit, policy(coverage={"claimed": True, "error": 0.03})).tests[-1:]
+    assert (test.what, test.outcome) == ("coverage", "FAIL")
+    assert "ocr 300 items, error 0.029, upper end 0.0310" in test.sentence
+    assert "action" not in test.sentence
+    assert test.needed == math.ceil(300 * (0.031 / 0.03) ** 2)
 
 
 def test_the_default_policy_is_documented_and_conservative() -> None:
@@ -395,6 +420,59 @@ def test_no_number_of_respondents_is_asked_for_where_wordings_are_in_doubt() -> 
     ]
     assert (test.outcome, test.needed) == ("FAIL", None)
     assert "phi_of_forms" in test.remedy
+
+
+def wordings(*shifts: float, respondents: int = 12, spread: float = 0.15) -> Audit:
+    """An audit of the wordings of 300 items: each shifts all respondents, who differ a little."""
+    rng = np.random.default_rng(3)
+    ability = 0.6 + spread * np.linspace(-1, 1, respondents)
+    cells = [Cell(form="original" if not i else f"w{i}") for i in range(len(shifts) + 1)]
+    items = made.items(300)
+    forms = [
+        made.matrix(
+            (rng.random((respondents, 300)) < (ability + shift)[:, None]).astype(int), cell, items
+        )
+        for cell, shift in zip(cells, (0.0, *shifts), strict=True)
+    ]
+    pairs = [
+        each
+        for other in forms[1:]
+        for each in compare("form", forms[0], other, made.ACCURACY, made.PROTOCOL)
+    ]
+    return audit_of(*pairs, *compare_forms(forms, made.ACCURACY, made.PROTOCOL))
+
+
+@pytest.mark.parametrize(
+    ("shifts", "spread", "expected"),
+    [
+        ((0.05,), 0.15, "UNDECIDED"),
+        # a large shift decides nothing about others either
+        ((0.3,), 0.15, "UNDECIDED"),
+        ((0.02, -0.02), 0.15, "UNDECIDED"),
+        ((0.02, -0.02, 0.01, 0.0), 0.15, "PASS"),
+        ((0.3, -0.3, 0.2, -0.1), 0.05, "FAIL"),
+    ],
+)
+def test_five_wordings_decide_about_others_and_two_never(
+    shifts: tuple[float, ...], spread: float, expected: str
+) -> None:
+    default = Policy.load()
+    gate = hold_against(wordings(*shifts, spread=spread), default)
+    (test,) = [test for test in gate.tests if "phi_of_forms" in test.what]
+    assert test.outcome == expected
+    assert test.passed == (expected != "FAIL")
+    assert "respondents from" not in test.remedy
+    if expected == "PASS":
+        return
+    if len(shifts) == 1:
+        assert tells(test.sentence, "gate.two-wordings")
+        assert "ICC(A,1) is" in test.sentence
+    if test.needed is None:
+        assert tells(test.remedy, "remedy.no-wordings")
+    else:
+        more = int(test.needed) - len(shifts) - 1
+        cost = more * 12 * 300
+        assert tells(test.remedy, "remedy.wordings", more=more, answers=f"{cost:,}", respondents=12)
 
 
 def leaking(*rows: dict[str, Any]) -> Audit:
@@ -660,3 +738,32 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert {test["outcome"] for test in printed["tests"]} == {"PASS", "FAIL", "NOT MEASURED"}
     assert run("gate", tmp_path / "none.json")[0] == 1
     assert run("gate", path, "--policy", tmp_path / "none.toml")[0] == 1
+
+
+def test_few_labels_are_asked_for_more_and_no_scorer_is_accused() -> None:
+    """Labels that agree with the scores are few, not wrong; those that do not are read."""
+    over = Interval(0.4, math.inf, "model_population", "respondents left out")
+    raw = estimate("criterion.pearson", value=0.75, intervals=(over,), facet="judge")
+    free = estimate("criterion.disattenuated", value=1.0, detail={"paired": 300})
+    whole = audit_of(raw, free).audits[0]
+    respondents = tuple(
+        replace(whole.respondents[0], name=f"m{k}", scores={"accuracy": 0.5 + 0.03 * k})
+        for k in range(12)
+    )
+    wanted = policy(
+        require=[
+            {"indicator": "criterion.pearson", "interval": "model_population", "at_least": 0.7}
+        ]
+    )
+
+    def remedy(of: Estimate) -> tuple[str, float | None]:
+        held = replace(whole, items=700, respondents=respondents, estimates=(raw, of))
+        (test,) = hold_against(Audit((held,)), wanted).tests[-1:]
+        assert (test.what, test.outcome) == ("criterion.pearson (accuracy)", "FAIL")
+        return test.remedy, test.needed
+
+    text, needed = remedy(free)
+    assert tells(text, "remedy.labels", needed=f"{needed:,.0f}", labels=300)
+    assert needed is not None
+    assert 300 < needed < 12 * 700
+    assert "label" not in remedy(replace(free, value=0.6))[0]

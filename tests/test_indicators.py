@@ -600,4 +600,7 @@ def test_four_forms_together_are_one_study_of_wording() -> None:
     assert (phi.detail["forms"], phi.detail["decides"]) == (4, False)
     assert estimates["parallel_forms.icc_a1_of_forms"].detail["forms"] == 4
     assert estimates["generalizability.phi"].detail["varied"] == "form"
-    assert compare_forms(forms[:2], made.ACCURACY, made.PROTOCOL) == []
+    (two,) = compare_forms(forms[:2], made.ACCURACY, made.PROTOCOL)
+    assert (two.indicator, two.value) == ("parallel_forms.phi_of_forms", None)
+    assert (two.status, two.detail["decides"]) == ("insufficient", False)
+    assert compare_forms(forms[:1], made.ACCURACY, made.PROTOCOL) == []

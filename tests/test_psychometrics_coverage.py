@@ -156,7 +156,27 @@ def test_a_type_is_measurable_by_its_error_in_the_answers() -> None:
     alike = (rng.random((10, 28)) < 0.6).astype(float)[:, pictures]
     (kind,) = psy.type_coverage(["a"] * 280, ["a"], images=pictures.tolist(), scores=alike).types
     assert (kind.state, kind.measured) == ("labelled, not measurable", True)
-    assert kind.missing_items == pytest.approx(280 * (kind.sem / 0.03) ** 2 - 280, abs=1)
+    assert kind.missing_items == pytest.approx(280 * (kind.sem_high / 0.03) ** 2 - 280, abs=1)
+
+
+@pytest.mark.parametrize("rate", [0.6, 0.9])
+def test_the_upper_end_of_a_types_error_holds(rate: float) -> None:
+    """Five items a picture go together (beta-binomial): the true error lies below the upper end in
+    95 of 100 studies.
+    """
+    rng, together, pictures = np.random.default_rng(8), 0.3, np.repeat(np.arange(60), 5)
+    truth = (rate * (1 - rate) / 300 * (1 + 4 * together)) ** 0.5
+    size = 1 / together - 1
+    held = []
+    for _ in range(150):
+        chance = rng.beta(rate * size, (1 - rate) * size, (4, 60))[:, pictures]
+        right = (rng.random((4, 300)) < chance).astype(float)
+        (kind,) = psy.type_coverage(
+            ["a"] * 300, ["a"], images=pictures.tolist(), scores=right
+        ).types
+        assert kind.sem < kind.sem_high < 1.5 * kind.sem
+        held.append(kind.sem_high >= truth)
+    assert np.mean(held) >= 0.9
 
 
 def test_the_error_of_a_type_is_that_of_other_items_of_the_kind() -> None:

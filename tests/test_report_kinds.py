@@ -18,13 +18,14 @@ from hqm.reports.paper import paper_tables
 from hqm.reports.phrases import in_words
 from hqm.reports.report_page import Rendered, render
 from hqm.reports.sentences import Points, headline, seven, statement
-from hqm.reports.tables import default_policy, indicators_brief
+from hqm.reports.tables import anchor, default_policy, indicators_brief
 
 import hqm
 from hqm import Audit, BenchmarkAudit
 from tests.browser import Browser
 from tests.conftest import write_benchmark
 from tests.test_judgements import MODULE, NAMES, marks, plain
+from tests.test_one_number import PLAIN, is_rounding, numbers_in, printed
 
 KINDS = ("yes/no", "choice", "captions", "judged", "labelled")
 WORDS, FIGURES, SCREEN, SCREENS = 1_500, 12, 800, 8
@@ -236,11 +237,43 @@ def test_all_outputs_hold_one_reliability(audits: dict[str, BenchmarkAudit], kin
     assert len(headline(audit).text.split()) <= 35
 
 
-def test_the_comparison_holds_the_same_numbers(audits: dict[str, BenchmarkAudit]) -> None:
-    pair = (audits["yes/no"], audits["labelled"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_number_with_a_signature_is_its_estimates(
+    audits: dict[str, BenchmarkAudit], kind: str
+) -> None:
+    """Whatever terminal, report, evidence, tables for papers and quotes print of an estimate."""
+    audit = audits[kind]
+    estimates = {anchor(e.signature): e for e in audit.estimates}
+    checked: dict[str, set[str]] = {}
+    for place in printed(Audit((audit,), "hqm audit it")):
+        estimate = estimates[place.anchor]
+        if PLAIN.fullmatch(place.text):
+            own = [] if estimate.value is None else [estimate.value]
+            held = [*own, *numbers_in(estimate.detail)]
+            assert is_rounding(place.text, held), (place, estimate.indicator)
+            checked.setdefault(estimate.indicator, set()).add(place.where)
+    assert set().union(*checked.values()) >= {"report", "evidence", "terminal", "paper", "quote"}
+    assert sum(len(places) > 1 for places in checked.values()) >= 5
+    ends = {
+        end
+        for e in audit.estimates
+        for end in (e.value, *(end for i in e.intervals for end in (i.low, i.high)))
+    }
+    for test in hqm.hold_against(Audit((audit,)), default_policy()).tests:
+        if test.end is not None and "." in test.what.split()[0]:
+            assert test.end in ends, test.what
+
+
+@pytest.mark.parametrize("other", ["labelled", "choice"])
+def test_the_comparison_holds_the_same_numbers(
+    audits: dict[str, BenchmarkAudit], other: str
+) -> None:
+    pair = (audits["yes/no"], audits[other])
     compared = hqm.compare_audits(list(pair))
     for audit, measure in zip(pair, compared.measures, strict=True):
-        own = {row.name: row.scores["accuracy"] for row in audit.respondents}
+        leading = next(iter(audit.metrics))
+        own = {row.name: row.scores[leading] for row in audit.respondents}
         assert {name: own[name] for name in measure.scores} == dict(measure.scores)
         rho = audit.estimate("test_retest.rho_g").value
-        assert compared.indicators["test_retest.rho_g"][measure.label].value == pytest.approx(rho)
+        shown = compared.indicators["test_retest.rho_g"][measure.label].value
+        assert shown == pytest.approx(rho)

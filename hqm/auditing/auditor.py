@@ -40,6 +40,7 @@ from hqm.indicators import (
     describe,
     expected,
     family_of,
+    is_negating,
     people_agree,
     warn,
     yes_ratio,
@@ -306,9 +307,11 @@ def _read(data: Mapping[str, Any]) -> StudyParts:
 
 
 def _administrations(evidence: Evidence) -> list[Cell]:
-    """Return the reference and the administrations that differ from it in wording, run, or both."""
-    reference = evidence.reference
-    return [c for c in evidence.matrices if set(reference.differing(c)) <= {"form", "run"}]
+    """Return the reference and what differs from it in wording (a negation is none) and run."""
+    every, differing = evidence.matrices.items(), evidence.reference.differing
+    near = [(cell, matrix) for cell, matrix in every if set(differing(cell)) <= {"form", "run"}]
+    # who leans to yes gains by a negation what it loses without: no additive component says that
+    return [cell for cell, matrix in near if not is_negating(matrix, evidence.first)]
 
 
 def _on_common_items(matrices: Sequence[ScoreMatrix]) -> list[ScoreMatrix]:
@@ -488,10 +491,11 @@ def retest(study: Study, metric: Metric) -> list[Estimate]:
 
 
 def wordings(study: Study, metric: Metric) -> list[Estimate]:
-    """Compare all wordings together, where there are three or more."""
-    others = study.differing_in("form")
+    """Compare all wordings of the same questions together; a negation is no such wording."""
+    first = study.first
+    others = [m for m in study.differing_in("form") if not is_negating(m, first)]
     protocol = study.protocol(*(other.cell for other in others))
-    return compare_forms([study.first, *others], metric, protocol, **study.relatives(metric))
+    return compare_forms([first, *others], metric, protocol, **study.relatives(metric))
 
 
 def reference_alone(study: Study, metric: Metric) -> Iterable[Estimate]:
@@ -705,7 +709,7 @@ def _findings(evidence: Evidence, estimates: Sequence[Estimate]) -> Iterator[Fin
     """Yield the findings; a type with too few items is found by its answers."""
     rows = next((e.detail.get("types", ()) for e in estimates if e.indicator == "types.index"), ())
     few = {
-        row["type"]: TooFew(row["items"], row["sem"], row["missing_items"], row["measured"])
+        row["type"]: TooFew(row["items"], row["sem_high"], row["missing_items"], row["measured"])
         for row in rows
         if row["items"] and row["state"] != "measurable" and not row["at_chance"]
     }

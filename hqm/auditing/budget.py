@@ -20,7 +20,7 @@ from pydantic import ConfigDict, Field
 
 from hqm.errors import UsageError
 from hqm.imports.human_labels import labelled_by
-from hqm.indicators import Case, Protocol, case, family_of
+from hqm.indicators import Case, Protocol, case, family_of, is_negating
 from hqm.indicators.labelled import beside_people, label_weights
 from hqm.labels.people_labels import FAITHFUL
 from hqm.psychometrics import Coefficient, FamilyDependence, mean_shift
@@ -354,14 +354,6 @@ def _number(value: object) -> float:
 
 def _items(alone: Case) -> BudgetRow:
     return _row("items", alone.respondents, item_band(alone.without[0]))
-
-
-def is_negating(matrix: ScoreMatrix, first: ScoreMatrix) -> bool:
-    """Return whether a form turns round what is asked: most of its keys are the other answer."""
-    keys = {item.id: item.target for item in first.items}
-    pairs = [(keys[item.id], item.target) for item in matrix.items if item.id in keys]
-    turned = sum({str(before), str(after)} == {"yes", "no"} for before, after in pairs)
-    return turned > len(pairs) / 2
 
 
 def _wordings(

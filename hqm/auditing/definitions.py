@@ -93,10 +93,12 @@ class TypeMeasured:
         Its name, whether the card claims it, and how many items it has.
     error
         The standard error of its score; None without items.
+    error_high
+        Its one-sided 95 % upper end, which decides.
     measured
         Whether the error is that of this audit's answers, and no forecast from the number of items.
     measurable
-        Whether the error is at most .03.
+        Whether the upper end of the error is at most .03.
     missing
         How many more items it needs for that.
     adds_value
@@ -114,6 +116,7 @@ class TypeMeasured:
     adds_value: bool | None
     at_chance: bool = False
     """Whether no respondent is above chance in it, so that more items would show nothing."""
+    error_high: float | None = None
 
     @property
     def worth_reporting(self) -> bool | None:
@@ -149,9 +152,12 @@ def types_measured(audit: BenchmarkAudit) -> tuple[TypeMeasured, ...]:
 def _type_measured(kind: str, claimed: bool, items: int, row: Mapping[str, Any]) -> TypeMeasured:
     worth = None if row.get("adds_value") is None else bool(row["adds_value"])
     error, missing = row.get("sem"), int(row.get("missing_items") or 0)
+    high = row.get("sem_high", error)
     if not row:
         error = 0.5 / items**0.5 if items else None
-        return TypeMeasured(kind, claimed, items, error, False, False, missing, worth)
+        return TypeMeasured(
+            kind, claimed, items, error, False, False, missing, worth, error_high=error
+        )
     if "measured" in row:
         good = row.get("state") == "measurable"
         return TypeMeasured(
@@ -164,6 +170,7 @@ def _type_measured(kind: str, claimed: bool, items: int, row: Mapping[str, Any])
             missing,
             worth,
             bool(row.get("at_chance")),
+            high,
         )
     # an audit from before a type was judged by its error in the answers
     if error is None:
@@ -173,7 +180,7 @@ def _type_measured(kind: str, claimed: bool, items: int, row: Mapping[str, Any])
         if error > MEASURABLE
         else 0
     )
-    return TypeMeasured(kind, claimed, items, error, True, more == 0, more, worth)
+    return TypeMeasured(kind, claimed, items, error, True, more == 0, more, worth, error_high=high)
 
 
 @dataclass(frozen=True, slots=True)

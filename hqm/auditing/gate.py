@@ -9,14 +9,14 @@ do.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 from xml.etree import ElementTree
 
 from hqm.auditing.audit import Audit, BenchmarkAudit
 from hqm.auditing.definitions import (
-    LeakShown,
+    TypeMeasured,
     findings_counted,
     findings_in_order,
     leak_rows,
@@ -26,255 +26,29 @@ from hqm.auditing.definitions import (
     types_measured,
     who_labelled,
 )
-from hqm.auditing.policy import Coverage, Policy, Requirement, default_text
+from hqm.auditing.policy import (
+    Coverage,
+    Policy,
+    Remedy,
+    Requirement,
+    default_text,
+    of_count,
+    of_facet,
+    of_labels,
+    of_leak,
+    of_missing_interval,
+    of_threshold,
+    of_unmeasured,
+    of_unscored,
+    of_weak_search,
+    of_wordings,
+)
 from hqm.benchmark.findings import CODES
-from hqm.psychometrics.consistency import lengthening
 from hqm.scoring.rules import advice_on_cut
 from hqm.text import annotation
 from hqm.types import Estimate
 
-# ----------------------------------------------------------------------
-# What to do about a test of the gate that did not pass, with the number that it takes where the
-# audit tells it.
-# ----------------------------------------------------------------------
-
-_GROWS = frozenset(
-    ("rho_g", "pearson", "icc_a1", "icc_c1", "ccc", "alpha", "omega_total", "split_half")
-)
-"""Statistics of a score's reliability: they grow with its items as Spearman and Brown's formula
-says.
-"""
-_FISHER = _GROWS | {
-    "spearman",
-    "tau_b",
-    "disattenuated",
-    "pearson_same_items",
-    "pearson_given_length",
-    "kappa",
-}
-"""Statistics between -1 and 1 whose interval is judged on Fisher's scale."""
-_LARGEST = 1e7
-"""A number beyond this is no advice."""
-
-
-@dataclass(frozen=True, slots=True)
-class Remedy:
-    """What to do, in a sentence, and the number of what must be raised."""
-
-    text: str
-    needed: float | None = None
-    """Items, respondents or answers that the policy takes in all."""
-
-
-_PLACES = frozenset(
-    ("odd or even place", "place within the cluster", "tenth of the file", "label before")
-)
-_NUMBERS = frozenset(("odd or even number", "last digit"))
-_WORDINGS = (
-    "No number of respondents changes what a wording does, and what other wordings would give cannot"
-    " be decided with two: ask five or more, and publish their mean"
-    " (`parallel_forms.phi_of_forms` says from three on how many it takes)"
-)
-_MORE = {"model_population": "respondents", "fixed_models": "items", "items": "items"}
-_OTHERWISE = {
-    "test_retest": "average several seeds, or drop the claim that one run ranks the respondents",
-    "parallel_forms": (
-        "report each wording by itself, and drop the claim that a score holds for other wordings"
-    ),
-    "criterion": (
-        "read the answers on which scorer and people disagree, correct the scorer, or drop the"
-        " claim that it follows people"
-    ),
-    "oracle": "read the answers on which scorer and oracle disagree, and correct one of them",
-    "consistency": "report the types by themselves, or drop the claim of one total",
-    "discriminability": "drop the claim that respondents this close are separated",
-}
-_FACETS = {
-    "run": "Ask the original form again with another seed: --runs 2",
-    "form": "Ask a parallel form too: --forms original,parallel",
-    "judge": "Give labels by people (--criterion FILE), or let another model judge (--judge)",
-    "sight": "Ask without the pictures too: `hqm audit --no-report NAME --blind`",
-    "resolution": "Ask with smaller pictures too: --resolution 50",
-}
-
-
-def of_facet(facet: str) -> Remedy:
-    """A facet was not varied."""
-    return Remedy(f"{_FACETS[facet]}; or take it out of the policy key `required.facets`")
-
-
-def of_count(n: int, least: int, what: str, key: str) -> Remedy:
-    """There are too few of something."""
-    return Remedy(
-        f"Raise the number of {what} from {n:,} to {least:,}; or change the policy key `{key}`",
-        float(least),
-    )
-
-
-def of_unscored(total: int, lost: int, most: float, advice: str) -> Remedy:
-    """Say what to do about too many unscored answers."""
-    allowed = math.floor(most * total + 1e-9)
-    first = f"{advice}; then r" if advice else "R"
-    text = (
-        f"{first}ead the unscored answers and get at least {lost - allowed:,} of the {lost:,}"
-        " scored (a parser that accepts them, or asking again); or change the policy key"
-        " `limits.unscored`"
-    )
-    return Remedy(text, float(total - allowed))
-
-
-def of_threshold(estimate: Estimate, wanted: Requirement, value: float, end: float) -> Remedy:
-    """The end of an interval misses its threshold."""
-    key = f"or change `{wanted.rule}` of `{wanted.indicator}` in the policy"
-    family, _, statistic = estimate.indicator.partition(".")
-    if wanted.exact:
-        named = [
-            str(row["item"]) for row in estimate.detail.get("candidates") or () if "item" in row
-        ]
-        named = named or [str(item) for item in _listed(estimate.detail.get("items"))]
-        such = f" ({', '.join(named[:8])}{', ...' if len(named) > 8 else ''})" if named else ""
-        return Remedy(f"Read the items{such}, correct their right answers or take them out; {key}")
-    what = _MORE.get(wanted.interval, "")
-    n = estimate.n_respondents if what == "respondents" else estimate.n_items
-    if wanted.rule == "within":
-        value, end = abs(value), abs(end)
-    if family == "parallel_forms" and what == "respondents":
-        return Remedy(f"{_WORDINGS}; {_OTHERWISE[family]}; {key}")
-    needed = _needed(statistic, family, what, n, value, end, wanted)
-    otherwise = _OTHERWISE.get(family, "drop the claim")
-    if what == "respondents" and "DOMINANT_MODEL" in estimate.flags:
-        return Remedy(f"{_of_one_model(estimate.detail)}; {otherwise}; {key}")
-    if needed is None:
-        missed = value < wanted.bound if wanted.at_least is not None else value > wanted.bound
-        first = (
-            f"More {what or 'data'} will not do, for the number itself misses it"
-            if missed
-            else f"Raise the number of {what or 'items'}"
-        )
-        return Remedy(f"{first}; {otherwise}; {key}")
-    also = (
-        f" (or average {math.ceil(needed / max(n, 1)):,} seeds)"
-        if family == "test_retest" and what == "items"
-        else ""
-    )
-    return Remedy(
-        f"Raise the number of {what} from {n:,} to about {needed:,}{also}; {otherwise}; {key}",
-        float(needed),
-    )
-
-
-def _of_one_model(detail: Mapping[str, Any]) -> str:
-    """Say what helps where one or two respondents make a correlation by themselves."""
-    without = detail.get("without_strongest")
-    alone = "it is undefined" if without is None else f"it is {float(without):.3f}"
-    return (
-        f"Read it without {detail.get('strongest') or 'the respondent that carries it'}, where"
-        f" {alone}; further respondents help only if their scores lie between that one and the"
-        " rest"
-    )
-
-
-def _listed(items: object) -> tuple[object, ...]:
-    return tuple(items) if isinstance(items, list | tuple) else ()
-
-
-def _needed(
-    statistic: str, family: str, what: str, n: int, value: float, end: float, wanted: Requirement
-) -> int | None:
-    """Return how many items or respondents reach the threshold; None if no number does."""
-    bound = wanted.bound
-    if not what or n < 1:
-        return None
-    if (
-        what == "items"
-        and family in ("test_retest", "consistency")
-        and statistic in _GROWS
-        and wanted.at_least is not None
-    ):
-        # the end's own reliability, lengthened until it reaches the threshold
-        if not 0 < end < 1 or not 0 < bound < 1:
-            return None
-        return _whole(n * lengthening(end, bound))
-    inside = statistic in _FISHER and all(-1 < x < 1 for x in (value, end, bound))
-    v, e, b = (math.atanh(x) if inside else x for x in (value, end, bound))
-    room, reach = (v - b, v - e) if wanted.at_least is not None else (b - v, e - v)
-    # the half-width shrinks with the root of the number
-    return _whole(n * (reach / room) ** 2) if room > 0 else None
-
-
-def _whole(number: float) -> int | None:
-    return math.ceil(number - 1e-9) if number < _LARGEST else None
-
-
-def of_missing_interval(estimate: Estimate, interval: str) -> Remedy:
-    """Say what to do about an estimate without the interval that the policy names."""
-    key = f"or ask for another interval of `{estimate.indicator}` in the policy"
-    if interval == "model_population" and estimate.n_respondents < 10:
-        text = (
-            "An interval over other respondents needs about 10 of them, in several families: raise"
-            f" the number from {estimate.n_respondents} to 10"
-        )
-        return Remedy(f"{text}; {key}", 10.0)
-    return Remedy(
-        "A point estimate is no evidence: see the estimate's reason and methods in audit.json;"
-        f" {key}"
-    )
-
-
-def of_unmeasured(family: str, indicator: str) -> Remedy:
-    """The audit has no such number."""
-    facets = {
-        "test_retest": "run",
-        "parallel_forms": "form",
-        "blindness": "sight",
-        "resolution": "resolution",
-    }
-    if family == "criterion":
-        text = "Have people label a few hundred answers: --criterion FILE"
-    elif family in facets:
-        text = _FACETS[facets[family]]
-    else:
-        text = "Read its reason in audit.json and give what it lacks"
-    return Remedy(f"{text}; or take `{indicator}` out of the policy")
-
-
-def of_leak(leak: LeakShown) -> Remedy:
-    """Say what to do about a type or part that can be answered without its pictures."""
-    # what the words give away, single features of the words give away too
-    placed = [cue for cue in leak.by if cue in _PLACES or cue in _NUMBERS]
-    ways = dict.fromkeys(
-        _way(cue) for cue in (["words", *placed] if "words" in leak.by else leak.by[:4])
-    )
-    return Remedy(
-        f"{'; '.join(ways)}; or take {leak.name} out, or drop the claim on it; or change the policy"
-        " key `limits.leak`"
-    )
-
-
-def _way(cue: str) -> str:
-    if cue == "words":
-        return (
-            "Ask the same questions about pictures with the other answer, until the words say"
-            " nothing"
-        )
-    if cue in _PLACES:
-        return "Shuffle the items of the file with a seed that you publish"
-    if cue in _NUMBERS:
-        return "Number the items anew after shuffling them"
-    return f"Give questions of all answers the same {cue}"
-
-
-def of_weak_search(name: str, items: int, detectable: float, most: float) -> Remedy:
-    """Say what to do if a type or part has too few items to show a leak."""
-    needed = math.ceil(items * (detectable / most) ** 2)
-    text = (
-        f"Raise the number of items in {name} from {items:,} to about {needed:,}; or change the"
-        " policy key `limits.leak_found`"
-    )
-    return Remedy(text, float(needed))
-
-
-Outcome = Literal["PASS", "FAIL", "NOT MEASURED"]
+Outcome = Literal["PASS", "FAIL", "UNDECIDED", "NOT MEASURED"]
 _RANKS = {"none": 0, "note": 1, "warning": 2, "error": 3}
 _OVER = {
     "fixed_models": "of fixed_models (these respondents, other items)",
@@ -302,12 +76,13 @@ class Test:
     needed: float | None = None
     """How many items, respondents or answers the remedy needs, if that is known."""
     required: bool = True
-    """Whether the gate fails where this was not measured."""
+    """Whether the gate fails where this was not measured or cannot be decided."""
 
     @property
     def passed(self) -> bool:
-        """Whether the test passed, or was not measured and is not required."""
-        return self.outcome == "PASS" or (self.outcome == "NOT MEASURED" and not self.required)
+        """Whether the test passed, or came to nothing and is not required."""
+        open_ = self.outcome in ("UNDECIDED", "NOT MEASURED")
+        return self.outcome == "PASS" or (open_ and not self.required)
 
 
 @dataclass(frozen=True)
@@ -605,23 +380,18 @@ def _coverage(benchmark: BenchmarkAudit, wanted: Coverage) -> Iterator[Test]:
     short, missing = [], []
     for kind in claimed:
         too_few = kind.items < wanted.items_a_type
-        too_wide = kind.error is None or kind.error > wanted.error
+        too_wide = kind.error_high is None or kind.error_high > wanted.error
         if too_few or (too_wide and wanted.error < 1):
             forecast = (
                 0
-                if kind.error is None
-                else math.ceil(kind.items * (kind.error / wanted.error) ** 2 - 1e-9)
+                if kind.error_high is None
+                else math.ceil(kind.items * (kind.error_high / wanted.error) ** 2 - 1e-9)
             )
             needed = max(wanted.items_a_type, forecast or math.ceil(0.25 / wanted.error**2 - 1e-9))
-            known = (
-                "no item" if kind.error is None else f"{kind.items} items, error {kind.error:.3f}"
-            )
-            short.append(
-                f"{kind.type} {known}{'' if kind.measured or not kind.items else ' (forecast)'}"
-            )
+            short.append(f"{kind.type} {_known_error(kind)}")
             missing.append((kind.type, 0 if kind.at_chance else needed))
     asked = (
-        f"a standard error of at most {wanted.error:g}"
+        f"a standard error of at most {wanted.error:g} at its upper end"
         if wanted.error < 1
         else f"{wanted.items_a_type} items or more"
     )
@@ -655,6 +425,14 @@ def _coverage(benchmark: BenchmarkAudit, wanted: Coverage) -> Iterator[Test]:
     )
 
 
+def _known_error(kind: TypeMeasured) -> str:
+    if kind.error is None or kind.error_high is None:
+        return "no item"
+    if not kind.measured:
+        return f"{kind.items} items, error {kind.error:.3f} (forecast)"
+    return f"{kind.items} items, error {kind.error:.3f}, upper end {kind.error_high:.4f}"
+
+
 def _threshold(benchmark: BenchmarkAudit, wanted: Requirement) -> Iterator[Test]:
     estimates = [
         e
@@ -679,6 +457,8 @@ def _threshold(benchmark: BenchmarkAudit, wanted: Requirement) -> Iterator[Test]
 def _held(benchmark: BenchmarkAudit, estimate: Estimate, wanted: Requirement) -> Test:
     what = f"{estimate.indicator} ({estimate.metric})"
     value = estimate.value
+    if estimate.detail.get("decides") is False:
+        return _undecided(benchmark, estimate, wanted)
     if value is None or not _usable(estimate, wanted):
         sentence = f"{estimate.status.replace('_', ' ')}: {estimate.reason}"
         remedy = of_unmeasured(estimate.indicator.partition(".")[0], estimate.indicator)
@@ -694,6 +474,9 @@ def _held(benchmark: BenchmarkAudit, estimate: Estimate, wanted: Requirement) ->
         return _absent(benchmark, what, sentence, remedy, wanted.reason, not wanted.optional)
     bound = wanted.bound
     good = end >= bound if wanted.at_least is not None else end <= bound
+    of_people = None
+    if lower and estimate.indicator == "criterion.pearson":
+        of_people = of_labels(benchmark, estimate, wanted, value, end)
     side = "lower end" if lower else "upper end"
     shown = f"{end:g}" if wanted.exact else f"{side} {end:.3f} {_OVER.get(named, f'of {named}')}"
     sentence = (
@@ -713,8 +496,41 @@ def _held(benchmark: BenchmarkAudit, estimate: Estimate, wanted: Requirement) ->
         sentence,
         wanted.reason,
         end,
-        of_threshold(estimate, wanted, value, end),
+        of_people or of_threshold(estimate, wanted, value, end),
     )
+
+
+def _undecided(benchmark: BenchmarkAudit, estimate: Estimate, wanted: Requirement) -> Test:
+    """Say of too few wordings what holds of exactly these, and what it takes to decide."""
+    forms, metric = estimate.detail["forms"], estimate.metric
+    sentence = f"with {'two' if forms == 2 else forms} wordings it cannot be decided"
+    if estimate.value is not None:
+        low, _, named = _ends(estimate, wanted)
+        end = "" if low is None else f", lower end {low:.3f} {_OVER.get(named, named)}"
+        sentence += f": Phi of their mean is {estimate.value:.3f}{end}"
+    these = _of_these_two(benchmark, estimate) if forms == 2 else []
+    sentence += f"; of exactly these two, {' and '.join(these)}" if these else ""
+    remedy = of_wordings(estimate, wanted)
+    what = f"{estimate.indicator} ({metric})"
+    test = _absent(benchmark, what, sentence, remedy, wanted.reason, not wanted.optional)
+    return replace(test, outcome="UNDECIDED")
+
+
+def _of_these_two(benchmark: BenchmarkAudit, estimate: Estimate) -> list[str]:
+    """Return how two wordings shift and agree, over other items of the same kind."""
+    titles = {"parallel_forms.mean_shift": "the shift", "parallel_forms.icc_a1": "ICC(A,1)"}
+    of_pair = {
+        each.indicator: each
+        for each in benchmark.estimates
+        if (each.metric, each.other) == (estimate.metric, estimate.other)
+    }
+    named = []
+    for indicator, title in titles.items():
+        each = of_pair.get(indicator)
+        span = None if each is None else each.interval("fixed_models")
+        if each is not None and each.value is not None and span is not None:
+            named.append(f"{title} is {each.value:.3f} [{span.low:.3f}, {span.high:.3f}]")
+    return named
 
 
 def _equivalent(

@@ -310,14 +310,22 @@ def _against(audit: BenchmarkAudit, indicator: str, policy: Policy) -> AnswerCod
 
 
 def _wording(audit: BenchmarkAudit, policy: Policy) -> AnswerCode:
-    """Return whether a wording moves the scores: a shown shift, or an agreement below its goal."""
+    """Return whether a wording moves the scores: a shown shift, or an agreement below its goal.
+
+    Two wordings answer for exactly these two; several, for the mean of as many others like them.
+    """
+    goal, _ = threshold_of("parallel_forms.phi_of_forms", policy)
+    several = find(audit, "parallel_forms.phi_of_forms")
+    if several is not None and several.value is not None and several.detail.get("decides"):
+        low = several.interval("model_population")
+        enough = low is not None and low.low >= goal
+        return "fine" if enough else "wrong" if several.value < goal else "look"
     agreement = find(audit, "parallel_forms.icc_a1")
     budget = audit.budget.get(next(iter(audit.metrics), ""))
     rows = [row for row in budget.rows if row.source in ("wording", "negation")] if budget else []
     moved = any(row.shown for row in rows)
     if agreement is None or agreement.value is None:
         return "look" if moved else "not_measured"
-    goal, _ = threshold_of("parallel_forms.icc_a1", policy)
     span = _interval(agreement, "fixed_models")
     if span is not None and span.high < goal:
         return "wrong"

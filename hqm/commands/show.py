@@ -443,7 +443,7 @@ def gate(result: Gate, github: bool, as_json: bool) -> None:
         print(f"{what}: {reason}")
     counts = {
         outcome: sum(test.outcome == outcome for test in result.tests)
-        for outcome in ("PASS", "FAIL", "NOT MEASURED")
+        for outcome in ("PASS", "FAIL", "UNDECIDED", "NOT MEASURED")
     }
     outcomes = ", ".join(f"{n} {outcome}" for outcome, n in counts.items())
     print(f"policy {result.policy}: {'passed' if result.passed else 'not passed'} ({outcomes})")

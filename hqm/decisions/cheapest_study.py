@@ -41,8 +41,8 @@ _MEASURED_WITH = {
         " NAME --runs 2`"
     ),
     "forms": (
-        "no second wording was asked, so that the part of wordings is not known: ask one with `hqm"
-        " audit NAME --forms original,parallel`"
+        "no second wording of the same questions was asked (a negation is none), so that the part"
+        " of wordings is not known: ask one with `hqm audit NAME --forms original,parallel2`"
     ),
     "labels": (
         "nobody labelled answers, so that the part of labels is not known: plan them with `hqm"
@@ -590,7 +590,9 @@ def _curve(space: Space, same: Space, target: Target, cost: float) -> tuple[Curv
 def _notes(parts: StudyParts, targets: Sequence[Target], prices: UnitPrices) -> tuple[str, ...]:
     notes = list(prices.sources)
     if parts.forms == 1:
-        notes.append("one wording was asked: nothing is said of other wordings")
+        notes.append(
+            "one wording was asked (a negation is none): nothing is said of other wordings"
+        )
     elif any(t.figure in ("g", "phi", "forms") for t in targets) and parts.forms < FEWEST_FORMS:
         df = (parts.forms - 1) * (parts.respondents - 1)
         notes.append(

@@ -20,7 +20,7 @@ and signs the estimate.
 
 from __future__ import annotations
 
-from hqm.indicators.cases import Case, Protocol, case, family_of
+from hqm.indicators.cases import Case, Protocol, case, family_of, is_negating
 from hqm.indicators.catalogue import all_indicators, indicator_named, statistics
 from hqm.indicators.comparisons import (
     compare,
@@ -53,6 +53,7 @@ __all__ = [
     "expected",
     "family_of",
     "indicator_named",
+    "is_negating",
     "people_agree",
     "statistics",
     "warn",

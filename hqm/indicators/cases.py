@@ -302,6 +302,14 @@ class Case:
         }
 
 
+def is_negating(matrix: ScoreMatrix, first: ScoreMatrix) -> bool:
+    """Return whether a form turns round what is asked: most of its keys are the other answer."""
+    keys = {item.id: item.target for item in first.items}
+    pairs = [(keys[item.id], item.target) for item in matrix.items if item.id in keys]
+    turned = sum({str(before), str(after)} == {"yes", "no"} for before, after in pairs)
+    return turned > len(pairs) / 2
+
+
 def case(
     family: str,
     facet: str,

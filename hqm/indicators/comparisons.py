@@ -92,13 +92,14 @@ def compare_runs(
 def compare_forms(
     forms: Sequence[ScoreMatrix], metric: Metric, protocol: Protocol, **settings: Any
 ) -> list[Estimate]:
-    """What three forms or more, the reference first, together say of how far scores survive another
-    wording.
+    """What all wordings, the reference first, together say of how far scores survive another.
+
+    From two alone nothing can be said of others, and the estimate gives that as its reason.
     """
-    if len(forms) < 3:
+    if len(forms) < 2:
         return []
     together = case("parallel_forms", "form", forms, metric, protocol, together=True, **settings)
-    return [*estimates(together), *_components(together)]
+    return [*estimates(together), *(_components(together) if len(forms) > 2 else ())]
 
 
 def _components(crossed: Case) -> list[Estimate]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from hqm.indicators.cases import Case
 from hqm.indicators.catalogue import indicators_of
-from hqm.indicators.indicator import Indicator, Result
+from hqm.indicators.indicator import AGREEMENT, RELIABILITY, Indicator, Result
 from hqm.psychometrics import Bounds, Coefficient, too_few_families, too_few_respondents
 from hqm.signature import digest, sign
 from hqm.types import Estimate, Interval
@@ -46,6 +46,14 @@ def _result(case: Case, indicator: Indicator, value: float | Coefficient | Resul
     if result.coefficient.status == "ok" and not math.isfinite(result.coefficient.value):
         missing = Coefficient.absent("degenerate", "too few answers were scored to determine it")
         return Result(missing, result.detail, result.flags, result.over)
+    least, most = _range(indicator)
+    if result.coefficient.value < least - 1e-9 or result.coefficient.value > most + 1e-9:
+        outside = Coefficient.absent(
+            "degenerate",
+            f"it comes out as {result.coefficient.value:.3g}, outside of {least:g} to {most:g}: the"
+            " scores go against one another, or hardly differ",
+        )
+        return Result(outside, {}, result.flags, result.over)
     if (
         indicator.repeats
         and case.facet == "run"
@@ -54,6 +62,15 @@ def _result(case: Case, indicator: Indicator, value: float | Coefficient | Resul
     ):
         return Result(_repeats(result.coefficient), result.detail, result.flags, result.over)
     return result
+
+
+def _range(indicator: Indicator) -> tuple[float, float]:
+    """The least and the greatest value of an indicator.
+
+    A reliability or agreement below -1 says no more than that the scores go against one another.
+    """
+    unit = indicator.unit
+    return (-1.0 if unit in (AGREEMENT, RELIABILITY) else unit.least), unit.most
 
 
 def _repeats(value: Coefficient) -> Coefficient:
@@ -74,11 +91,12 @@ def _signed(case: Case, indicator: Indicator, result: Result) -> Estimate:
         value = replace(value, low=math.nan, high=math.nan)
     respondents, items = _used(case, value)
     detail |= _losses(case, respondents, items)
-    intervals = []
+    spans = []
     if value.fixed is not None and math.isfinite(value.fixed.low):
-        intervals.append(_interval(value.fixed, "fixed_models"))
+        spans.append(_interval(value.fixed, "fixed_models"))
     if math.isfinite(value.low):
-        intervals.append(Interval(value.low, value.high, result.over, value.method, value.level))
+        spans.append(Interval(value.low, value.high, result.over, value.method, value.level))
+    intervals = [_inside(span, indicator) for span in spans]
     flags = [*value.flags, *result.flags]
     if case.turned:
         flags.append("REVERSED")
@@ -155,7 +173,11 @@ def _others(case: Case, indicator: Indicator, result: Result) -> dict[str, Any]:
         }
     reason = too_few_families(case.families)
     if indicator.one_sided and not known:
-        reason = too_few_respondents(value.n or len(case.respondents), case.families) or _NO_BOUND
+        reason = (
+            str(result.detail.get("no_interval_for_others", ""))
+            or too_few_respondents(value.n or len(case.respondents), case.families)
+            or _NO_BOUND
+        )
     if reason:
         details["no_interval_for_others"] = f"{reason} (families {source})" if source else reason
     return details
@@ -188,6 +210,13 @@ def _signature(case: Case, name: str, method: str, respondents: int, items: int)
             "hqm": __version__,
         }
     )
+
+
+def _inside(span: Interval, indicator: Indicator) -> Interval:
+    """An interval without the values that the indicator cannot have; an open end stays open."""
+    least, most = _range(indicator)
+    low, high = min(max(span.low, least), most), max(min(span.high, most), least)
+    return replace(span, low=low, high=math.inf if span.high == math.inf else high)
 
 
 def _interval(bounds: Bounds, inference: str) -> Interval:

@@ -29,7 +29,7 @@ from hqm.psychometrics import (
     subscore_value,
     type_coverage,
 )
-from hqm.psychometrics.coverage import FEWEST_CLUSTERS
+from hqm.psychometrics.coverage import FEWEST_CLUSTERS, ErrorOfType, error_of_parts
 from hqm.psychometrics.distributions import binomial_above
 from hqm.types import Count, Form, finite, types_in
 
@@ -88,11 +88,12 @@ def _coverage(case: Case) -> Coverage:
     )
 
 
-def _errors(case: Case) -> dict[str, float]:
+def _errors(case: Case) -> dict[str, ErrorOfType]:
     """Type -> the standard error of its score by the metric, clusters left out in turn; root mean
     square over respondents.
     """
     errors = {}
+    method = "clusters left out, root mean square over respondents"
     for kind in {item.type for item in case.items if item.type}:
         units = case.first.units(
             case.metric, np.array([item.type == kind for item in case.first.items])
@@ -101,13 +102,10 @@ def _errors(case: Case) -> dict[str, float]:
         count = left.shape[1]
         if count >= FEWEST_CLUSTERS:
             with np.errstate(invalid="ignore"):
-                squared = (
-                    (count - 1)
-                    / count
-                    * ((left - left.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-                )
-            known = squared[np.isfinite(squared)]
-            errors[kind] = float(np.sqrt(known.mean())) if len(known) else float("nan")
+                parts = (count - 1) / count * (left - left.mean(axis=1, keepdims=True)) ** 2
+            known = parts[np.isfinite(parts).all(axis=1)]
+            if len(known):
+                errors[kind] = error_of_parts(known.mean(axis=0), method)
     return errors
 
 
@@ -130,6 +128,7 @@ def _index(case: Case) -> Result:
             "share": finite(t.share),
             **_reliability(case, t.name),
             "sem": finite(t.sem),
+            "sem_high": finite(t.sem_high),
             "measured": t.measured,
             "missing_items": 0 if (chance := _at_chance(case, t.name)) else t.missing_items,
             "at_chance": chance,

@@ -59,12 +59,18 @@ from hqm.psychometrics import (
 )
 from hqm.types import finite
 
+_OF_RERUNS = "of two runs, the end of rho_G holds where that of Pearson's r does not in every world"
+
 
 def _pearson(case: Case) -> Result:
     r = pearson(*case.scores, **case.related)
     flags, without = _without_each(case)
-    # of reruns all of 1 - r is noise, which rho_G finds nine times more sharply
-    r = r if case.facet == "run" else _over_items(case, "pearson", r)
+    if case.facet == "run":
+        # of reruns all of 1 - r is noise, which rho_G finds nine times more sharply
+        r = replace(r, low=math.nan, high=math.nan)
+        without |= {"no_interval_for_others": _OF_RERUNS}
+    else:
+        r = _over_items(case, "pearson", r)
     if case.sample is None:
         return result(r, flags=flags, **without, **_unread_bounds(case))
     flags = (*flags, *case.once(sample_flags))

@@ -557,27 +557,33 @@ def _detail(case: Case) -> dict[str, Any]:
         "varied": facet,
         "items": items,
         **pictures,
-        "components": _components(study),
+        "components": _components(study, _most_variance(case)),
         "d_study": _designs(study, items, facet),
         "curve": _decision_rows(study, items, facet),
     }
+
+
+def _most_variance(case: Case) -> float:
+    """The largest variance of scores in this range: a quarter of its square."""
+    return float(np.ptp([0.0, 1.0, *case.item_scores[np.isfinite(case.item_scores)]])) ** 2 / 4
 
 
 def _of_one_run(case: Case, coefficient: Coefficient) -> Result:
     return result(coefficient, **case.once(_detail))
 
 
-def _components(study: GStudy) -> list[dict[str, Any]]:
+def _components(study: GStudy, most: float) -> list[dict[str, Any]]:
+    """The components; what is more than scores of that range can vary is cut, and kept in `raw`."""
     return [
         {
             "facet": (
                 " x ".join(part.effect) if isinstance(part.effect, tuple) else str(part.effect)
             ),
-            "variance": finite(part.value),
+            "variance": finite(min(part.value, most)),
             "raw": finite(part.raw),
             "share": finite(part.share),
-            "low": finite(part.low),
-            "high": finite(part.high),
+            "low": finite(min(part.low, most)),
+            "high": finite(min(part.high, most)),
         }
         for part in study.components
     ]

@@ -284,17 +284,20 @@ def _over_forms(case: Case) -> Result:
 
 def _phi_of_forms(case: Case) -> Result:
     """The lower end is about other respondents and other wordings. Beside it stands how many
-    wordings a study should average to show .75, and from how many on it decides that.
+    wordings a study should average to show .75, and from how many on it decides that. Two wordings
+    leave one degree of freedom, and with it no number.
     """
+    forms = len(case.matrices)
+    counted: dict[str, Any] = {"forms": forms, "decides": forms >= FEWEST_TO_DECIDE, "goal": _GOAL}
+    if forms < 3:
+        return result(Coefficient.absent("insufficient", _TWO), **counted)
     rng = stream(case.seed, f"{case.family}.phi_of_forms")
     scores = case.scores.T
     phi = dependability(scores, rng, n_effective=case.n_effective)
     advice = wordings_needed(scores, _GOAL, rng, n_effective=case.n_effective)
     return result(
         phi,
-        forms=len(case.matrices),
-        decides=len(case.matrices) >= FEWEST_TO_DECIDE,
-        goal=_GOAL,
+        **counted,
         wordings_needed=advice.needed,
         why_none=advice.reason,
         wording_variance=finite(advice.variance),
@@ -302,10 +305,12 @@ def _phi_of_forms(case: Case) -> Result:
     )
 
 
+_TWO = "what other wordings would give cannot be decided with two wordings"
 _GOAL = 0.75
 """What the mean over wordings should show: good, by Koo and Li (2016)."""
 _FAMILY = (PARALLEL_FORMS,)
-_SEVERAL = need("three forms or more", lambda case: case.together)
+_TOGETHER = need("two wordings of the same questions", lambda case: case.together)
+_SEVERAL = need("three forms or more", lambda case: case.together and len(case.matrices) > 2)
 _YES_NO = (
     PAIR,
     need("yes/no questions", lambda case: all("tp" in matrix.tallies for matrix in case.matrices)),
@@ -332,7 +337,6 @@ indicators = (
         needs=(_SEVERAL,),
         compute=_over_forms,
         explains=(icc,),
-        headline=_FAMILY,
         meaning=(
             "ICC(A,1) over three forms or more: how far one wording's scores stand for another's,"
             " drawn like these."
@@ -344,8 +348,9 @@ indicators = (
         title="Phi of the mean of all forms",
         one_sided=True,
         family=_FAMILY,
-        needs=(_SEVERAL,),
+        needs=(_TOGETHER,),
         explains=(dependability, wordings_needed),
+        headline=_FAMILY,
         meaning=(
             "Phi over three forms or more: how far the mean over as many wordings, drawn like these,"
             " would come back."

@@ -32,6 +32,8 @@ class TypeCoverage:
     - `share`: Share of all labels.
     - `sem, sem_method`: Standard error of a respondent's score on this type, over other items of
       the kind; how it was computed.
+    - `sem_high`: Its one-sided 95 % upper end, which decides; of a forecast, which is the worst
+      case, the error itself.
     - `measured`: Whether that error is of answers, and no forecast from the number of items.
     - `missing_items`: How many more items the type needs to be measurable, by the root-n law.
     - `state`: `measurable`; `labelled, not measurable` (the error is too large); `claimed, no
@@ -45,6 +47,7 @@ class TypeCoverage:
     share: float
     sem: float
     sem_method: str
+    sem_high: float
     missing_items: int
     state: State
     measured: bool = False
@@ -91,14 +94,14 @@ def type_coverage(
     questions: Sequence[str] | None = None,
     claimed: Collection[str] = (),
     scores: npt.ArrayLike | None = None,
-    errors: Mapping[str, float] | None = None,
+    errors: Mapping[str, ErrorOfType] | None = None,
     sem: float = 0.03,
     n_min: int | None = None,
 ) -> Coverage:
     """How many items, pictures and wordings stand behind every type, and whether that measures it.
 
     A type that a paper names but no item carries counts 0. A type is measurable when the standard
-    error of its score, in these answers, is at most `sem`. Without answers the number of items
+    error of its score, in these answers, is at most `sem` at its upper end. Without answers the number of items
     forecasts it: a dozen items have an error of .14. Five hundred copies of one sentence are one
     wording.
 
@@ -115,8 +118,8 @@ def type_coverage(
       independent items. A respondent with fewer than five right or wrong answers of a type counts
       with Agresti and Coull's error where that is larger (1998, The American Statistician, 52,
       119-126): the plain one is 0 when all are right.
-    - `errors`: Type -> its standard error in these answers, where its score is no mean of item
-      scores.
+    - `errors`: Type -> its standard error in these answers and the upper end of that, where its
+      score is no mean of item scores (`error_of_parts`).
     - `sem`: The standard error that makes a type measurable; `n_min` is a number of items in its
       place.
 
@@ -147,12 +150,15 @@ def type_coverage(
     for name in names:
         members = [i for i, types in enumerate(of_item) if name in types]
         n = len(members)
-        error, method = _error(x, members, images)
-        if errors and n and math.isfinite(errors.get(name, math.nan)):
-            error, method = errors[name], "clusters left out, root mean square over respondents"
+        error = _error(x, members, images)
+        if errors and n and name in errors:
+            error = errors[name]
+        method = error.method
         measured = n > 0 and method != _FORECAST and n_min is None
         missing = (
-            max(0, math.ceil(n * (error / sem) ** 2 - 1e-9) - n) if measured else max(0, least - n)
+            max(0, math.ceil(n * (error.high / sem) ** 2 - 1e-9) - n)
+            if measured
+            else max(0, least - n)
         )
         state: State = "measurable" if missing == 0 else "labelled, not measurable"
         if n == 0:
@@ -164,8 +170,9 @@ def type_coverage(
                 len({images[i] for i in members}) if images is not None else n,
                 len({asked[i] for i in members}) if asked is not None else n,
                 n / total if total else 0.0,
-                error,
+                error.value,
                 method,
+                error.high,
                 missing,
                 state,
                 measured,
@@ -203,12 +210,42 @@ def _set(label: str | Collection[str] | None) -> frozenset[str]:
     return frozenset([label]) if isinstance(label, str) else frozenset(label)
 
 
-def _error(
-    x: Array | None, members: list[int], images: Sequence[Hashable] | None
-) -> tuple[float, str]:
+@dataclass(frozen=True, slots=True)
+class ErrorOfType:
+    """A standard error, its one-sided 95 % upper end, and how it was computed."""
+
+    value: float
+    high: float
+    method: str
+
+
+def error_of_parts(
+    parts: npt.ArrayLike, method: str, *, squared: float | None = None
+) -> ErrorOfType:
+    """A standard error from what each cluster adds to its square, with the upper end of it.
+
+        SE^2 = sum_c q_c,   upper end: SE^2 exp(1.645 s(q) sqrt(C) / sum_c q_c)
+
+    - `parts`: (clusters,): q. `squared`: Another SE^2, with the same relative uncertainty.
+
+    >>> error = error_of_parts([0.0001, 0.0002, 0.0003, 0.0002], "clusters left out")
+    >>> round(error.value, 4), round(error.high, 4)
+    (0.0283, 0.0335)
+    """
+    q = np.asarray(parts, dtype=np.float64)
+    total = float(q.sum())
+    value = total if squared is None else squared
+    relative = float(q.std(ddof=1)) * math.sqrt(len(q)) / total if len(q) > 1 and total > 0 else 0.0
+    return ErrorOfType(
+        math.sqrt(value), math.sqrt(value * math.exp(normal_quantile(0.9) * relative)), method
+    )
+
+
+def _error(x: Array | None, members: list[int], images: Sequence[Hashable] | None) -> ErrorOfType:
     if not members:
-        return math.nan, "no items"
-    worst = (math.sqrt(0.25 / len(members)), _FORECAST)
+        return ErrorOfType(math.nan, math.nan, "no items")
+    size = math.sqrt(0.25 / len(members))
+    worst = ErrorOfType(size, size, _FORECAST)
     if x is None or len(x) == 0:
         return worst
     part = x[:, members]
@@ -230,17 +267,19 @@ def _error(
         return worst
     tally = by_image(np.where(seen, part, 0.0))
     rate = tally.sum(axis=1) / np.maximum(asked, 1)
-    residual = ((tally - rate[:, None] * n) ** 2).sum(axis=1)
-    squared = clusters / np.maximum(clusters - 1, 1) * residual / np.maximum(asked, 1) ** 2
+    weight = clusters / np.maximum(clusters - 1, 1) / np.maximum(asked, 1) ** 2
+    parts = (tally - rate[:, None] * n) ** 2 * weight[:, None]
+    squared = parts.sum(axis=1)
     total = tally.sum(axis=1)
     extreme = np.minimum(total, asked - total) < 5
     shrunk = (total + 2) / (asked + 4)
     squared = np.where(extreme, np.maximum(squared, shrunk * (1 - shrunk) / (asked + 4)), squared)[
         usable
     ]
-    return (
-        math.sqrt(float(squared.mean())),
+    return error_of_parts(
+        parts[usable].mean(axis=0),
         "clustered by picture, root mean square over respondents",
+        squared=float(squared.mean()),
     )
 
 

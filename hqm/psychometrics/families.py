@@ -161,7 +161,9 @@ def family_dependence(
             msb / msw / float(f_quantile(tail, f - 1, m - f)),
             msb / msw * float(f_quantile(tail, m - f, f - 1)),
         )
-        low, high = ((e - 1) / (e + n0 - 1) for e in ends)
+        low, high = (max(-1.0, (e - 1) / (e + n0 - 1)) for e in ends)
+    # families of unequal size can take the formula below any correlation
+    value = max(-1.0, value)
     n_eff = m / (1 + (crowd - 1) * min(1.0, max(0.0, value)))
     p = math.nan
     if rng is not None:

@@ -507,6 +507,8 @@ def agreement_bounds(
         return None
     squares = x.var(axis=0, ddof=1).mean(), y.var(axis=0, ddof=1).mean()
     units = squares if scaled else (sum(squares) / 2,) * 2
+    if min(units) <= 0:
+        return None
     moved = x / math.sqrt(units[0]) - y / math.sqrt(units[1])
     moved = moved - moved.mean(axis=0)
     own = jackknife_variance(moved)

@@ -101,8 +101,6 @@ def _compared(statistic: str, answers: Answers, runs: tuple[int, int] = (0, 2)) 
         if statistic == "pearson"
         else icc(scores.T, **answers.related).a1
     )
-    if statistic == "pearson" and runs == (0, 1):
-        return value
     left = agreement_left_out(*without)[statistic]
     bounds = agreement_bounds(value.value, left, *without, scaled=statistic == "pearson")
     return never_narrower(replace(value, fixed=bounds))
@@ -171,7 +169,6 @@ ESTIMATES: Mapping[str, Callable[[Answers], Coefficient]] = {
     "pearson": partial(_compared, "pearson"),
     "icc_a1": partial(_compared, "icc_a1"),
     "mean_shift": partial(_compared, "mean_shift"),
-    "pearson_rerun": partial(_compared, "pearson", runs=(0, 1)),
     "icc_a1_rerun": partial(_compared, "icc_a1", runs=(0, 1)),
     "form_correlation": _form_correlation,
     "alpha": _alpha,

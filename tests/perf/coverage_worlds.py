@@ -341,7 +341,7 @@ def truths(world: World, respondents: Respondents) -> dict[str, float]:
     """The value of every estimate for these respondents, over fresh items and runs.
 
     A ratio of variances is a ratio of their expectations. `pearson`, `icc_a1`, `mean_shift` and
-    `form_correlation` compare forms A and B; `pearson_rerun` and `icc_a1_rerun` two runs of A;
+    `form_correlation` compare forms A and B; `icc_a1_rerun` two runs of A;
     `alpha`, `omega` and `g` are the relative reliability of one run over fresh pictures, `phi` the
     absolute one; `criterion` correlates the automatic and people's scores without the items'
     sampling error.
@@ -419,7 +419,6 @@ def truths(world: World, respondents: Respondents) -> dict[str, float]:
         "pearson": both / math.sqrt(between * other),
         "icc_a1": agreement(between, other, both, shift**2 + wander, m),
         "mean_shift": shift,
-        "pearson_rerun": (between - noise) / between,
         "icc_a1_rerun": (between - noise) / between,
         "form_correlation": both / math.sqrt((between - noise) * (other - noise_b)),
     }
