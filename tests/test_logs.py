@@ -494,7 +494,9 @@ def test_every_door_matches_a_row_alike(tmp_path: Path) -> None:
         benchmark, forms, [JudgementSource(marks, judge="j")], ["a"], partial=True
     )
     (of_marks,) = judged.matchings
-    assert list(recording.answers) == list(judged.sets[0].said) == [item.id for item in items[:2]]
+    assert (
+        list(recording.answers) == list(judged.sets[0].outputs) == [item.id for item in items[:2]]
+    )
     for report in (of_answers, of_marks):
         assert (report.rows, report.matched, report.items, report.of) == (
             3,
