@@ -55,7 +55,7 @@ SOURCES: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
     "consistency": (
         "Other items (internal consistency)",
         "alpha",
-        ("stratified_alpha", "omega_types"),
+        ("omega_types",),
         "this audit holds no estimate of it",
     ),
     "judge_consistency": (
