@@ -1,16 +1,91 @@
-"""HQM: a psychometric auditor for hallucination benchmarks of large vision-language models.
+"""HQM: a psychometric auditor for benchmarks of vision-language models.
 
-Answers are collected once and never changed; scores, indicators and reports are pure functions of
-them.
+How far can the scores of a benchmark be trusted? Answers are collected once and never changed;
+scores, indicators and reports are pure functions of them.
 
     import hqm
 
-    audit = hqm.audit("pope", recorded="answers.jsonl")    # what hqm audit writes, as a value
-    audit.to_frame()                                       # one row an estimate
+    audit = hqm.audit(frame)                  # a row an answer: model, item, score
+    audit = hqm.audit("logs/")                # a log of lmms-eval, VLMEvalKit or inspect
+    audit = hqm.audit("pope", recorded="answers.jsonl")
 
+    print(audit)                              # verdict, seven answers, statement
+    audit.scores                              # a pandas frame; to_frame("estimates"), ...
+    hqm.gate(audit).passed
+    hqm.report(audit, "report.html")
+
+Audit       audit, from_logs, compare, gate, report, Audit, Policy
+Ask         run, plan, evidence_of, Store
+Plan        design, design_of_scores, shorten
+Extend      load, names, Benchmark, Card, Item, Form, Verdict, Response, Respondent, Metric
+
+What `dir(hqm)` leaves out is for packages that extend HQM: docs/extend_benchmark.md imports it.
 Names are loaded when they are first used, so that `import hqm` takes no time.
 """
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, _, EXPORTED = lazy_loader.attach_stub(__name__, __file__)
+
+__all__ = [
+    "ACCURACY",
+    "HALLUCINATION_TYPES",
+    "AdapterError",
+    "AnswerError",
+    "Audit",
+    "Benchmark",
+    "BenchmarkAudit",
+    "Card",
+    "CardError",
+    "Cell",
+    "Comparison",
+    "DataError",
+    "DesignError",
+    "ErrorBudget",
+    "Estimate",
+    "Evidence",
+    "Finding",
+    "Form",
+    "Gate",
+    "HQMError",
+    "Interval",
+    "Item",
+    "Judgement",
+    "Metric",
+    "Policy",
+    "Recording",
+    "Request",
+    "Respondent",
+    "Response",
+    "Sampling",
+    "ScoreMatrix",
+    "Shortened",
+    "Statement",
+    "Store",
+    "StudyDesign",
+    "UsageError",
+    "Verdict",
+    "__version__",
+    "audit",
+    "build_parallel",
+    "compare",
+    "design",
+    "design_of_scores",
+    "evidence_of",
+    "from_logs",
+    "gate",
+    "gather",
+    "load",
+    "mean_of",
+    "names",
+    "plan",
+    "ratio",
+    "read_records",
+    "report",
+    "run",
+    "shorten",
+]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

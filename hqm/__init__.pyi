@@ -63,6 +63,8 @@ from .benchmark.released_files import released_file as released_file
 from .benchmark.released_files import texts_in as texts_in
 from .commands.in_python import RunResult as RunResult
 from .commands.in_python import from_logs as from_logs
+from .commands.in_python import gate as gate
+from .commands.in_python import report as report
 from .commands.python_api import audit as audit
 from .commands.python_api import compare as compare
 from .commands.python_api import evidence_of as evidence_of

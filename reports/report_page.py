@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 
 from hqm.reports import evidence_page, tables
 from hqm.reports.benchmark_card import badge, bibtex
@@ -193,6 +194,12 @@ def render(audit: Audit, policy: Policy | None = None, evidence: str = "evidence
         script_hash=code.hash,
     )
     return Rendered(report, evidence_page.render(audit, sections))
+
+
+def in_a_notebook(audit: Audit) -> str:
+    """The report in a frame of one screen, which shares no style with the notebook."""
+    page = escape(render(audit).report, quote=True)
+    return f'<iframe srcdoc="{page}" sandbox style="width:100%;height:800px;border:0"></iframe>'
 
 
 def _page(

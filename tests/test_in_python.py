@@ -2,8 +2,10 @@
 frames of them.
 """
 
+import html
 import inspect
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -434,3 +436,65 @@ def test_a_type_checker_sees_the_keywords(tmp_path: Path) -> None:
     assert [line.partition(":")[0] for line in lines if "note: Revealed" in line] == ["3"]
     assert "BenchmarkAudit" in done.stdout
     assert {line.partition(":")[0] for line in lines if "error:" in line} == {"5", "6"}
+
+
+# --- what an audit shows of itself ---
+
+
+def frame_of_scores() -> Any:
+    pandas = pytest.importorskip("pandas")
+    rows = [
+        (model, f"q{i}", float((i * 7 + j * 3) % 5 > 1 + j % 2))
+        for j, model in enumerate("abcdef")
+        for i in range(20)
+    ]
+    return pandas.DataFrame(rows, columns=["model", "item", "f1"])
+
+
+def test_an_audit_of_a_frame_prints_itself_in_about_ten_lines() -> None:
+    audit = hqm.audit(frame_of_scores())
+    lines = repr(audit).splitlines()
+    assert len(lines) <= 13
+    assert max(map(len, lines)) <= 120
+    assert audit.verdict.split()[0] in lines[1]
+    assert " ".join(str(audit.statement).split()) in " ".join(repr(audit).split())
+    assert repr(hqm.Audit((audit, audit))).count(lines[0]) == 2
+    assert not [mend for mend in audit.mend if mend.what == "repeats"], "no question is no twin"
+
+
+def test_an_audit_has_frames_and_shows_itself_in_a_notebook() -> None:
+    audit = hqm.audit(frame_of_scores())
+    whole = hqm.Audit((audit,))
+    assert audit.scores.equals(whole.scores)
+    assert whole.estimates.equals(audit.to_frame())
+    assert set(whole.items["item"]) == {f"q{i}" for i in range(20)}
+    means = frame_of_scores().groupby("item")["f1"].mean()
+    assert whole.items.set_index("item")["mean_score"].sort_index().tolist() == means.tolist()
+    assert (whole.verdict, whole.statement) == (audit.verdict, str(audit.statement))
+    page = audit._repr_html_()
+    assert page.startswith("<iframe srcdoc=")
+    assert html.escape(audit.statement.repeat) in html.unescape(page)
+    assert page.count('"') == page.count('="') * 2, "nothing of the page ends the attribute"
+
+
+def test_gate_and_report_do_what_the_commands_do(run: Run, tmp_path: Path) -> None:
+    audit = hqm.audit(frame_of_scores())
+    path = tmp_path / "audit.json"
+    path.write_text(hqm.Audit((audit,)).to_json())
+    printed = json.loads(run("gate", path, "--policy", "release-small", "--json")[1])
+    for what in (audit, hqm.Audit((audit,)), path, str(tmp_path)):
+        assert hqm.gate(what, "release-small").to_dict() == printed
+    run("report", path, "--to", tmp_path / "printed.html")
+    made = hqm.report(path, tmp_path / "made.html")
+    assert [page.name for page in made] == ["made.html", "made-evidence.html"]
+    text = (tmp_path / "printed.html").read_text().replace("printed-evidence", "made-evidence")
+    assert made[0].read_text() == text
+
+
+def test_sixty_names_at_most_are_for_users() -> None:
+    assert len(hqm.__all__) <= 60
+    assert set(dir(hqm)) == set(hqm.__all__)
+    groups = re.findall(r"^[A-Z][a-z]+ {2,}(\w.*)$", hqm.__doc__ or "", re.MULTILINE)
+    named = [name for line in groups for name in line.split(", ")]
+    assert len(named) > 15
+    assert set(named) <= set(hqm.__all__)

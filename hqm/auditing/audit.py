@@ -577,6 +577,25 @@ class BenchmarkAudit:
         made: Statement = import_module("hqm.reports.sentences").statement(self)
         return made
 
+    @property
+    def verdict(self) -> str:
+        """What the audit comes to, in one sentence."""
+        text: str = import_module("hqm.reports.sentences").headline(self).text
+        return text
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """The scores: a row a respondent, administration and metric."""
+        return self.to_frame("scores")
+
+    def __repr__(self) -> str:
+        text: str = import_module("hqm.reports.sentences").brief(self)
+        return text
+
+    def _repr_html_(self) -> str:
+        """The report, as a notebook shows it."""
+        return Audit((self,))._repr_html_()
+
     def to_frame(self, what: Table = "estimates") -> pd.DataFrame:
         """The audit as a tidy pandas frame.
 
@@ -587,7 +606,8 @@ class BenchmarkAudit:
             interval stands once, with an empty `inference`. `group` is `all`, or the respondent
             where the estimate has a value for each. `scores`: one row a respondent, administration
             and metric. `states`: one row a respondent, administration and state, with the number of
-            answers.
+            answers. `items`: one row an item whose answers vary, and one that a person should
+            read, with the reason (`why`).
 
         Numbers are as they were computed, never rounded; one that does not exist is NaN, and
         `status` and `reason` say why.
@@ -600,6 +620,7 @@ class BenchmarkAudit:
             "estimates": self._estimate_rows,
             "scores": self._score_rows,
             "states": self._state_rows,
+            "items": self._item_rows,
         }[what]()
         return frame(rows, TABLES[what])
 
@@ -635,6 +656,29 @@ class BenchmarkAudit:
                     row = {"benchmark": self.benchmark, "respondent": who.name, **facets(name)}
                     yield {**row, "state": state, "answers": answers}
 
+    def _item_rows(self) -> Iterator[dict[str, Any]]:
+        """The items whose answers vary, as the map of items has them, and those to read."""
+        known: dict[str, tuple[Number, Number]] = {}
+        for estimate in self.estimates:
+            if estimate.indicator == "items.discrimination" and "map" in estimate.detail:
+                map_ = estimate.detail["map"]
+                places = zip(map_["difficulty"], map_["item_rest"], strict=True)
+                known = dict(zip(map(str, map_["ids"]), places, strict=True))
+                break
+        read = {str(row.get("item")): row for row in self.to_read}
+        for item in dict.fromkeys((*known, *read)):
+            mean, rest = known.get(item, (None, None))
+            row = read.get(item, {})
+            texts = {name: str(row.get(name) or "") for name in ("question", "why")}
+            yield {
+                "benchmark": self.benchmark,
+                "item": item,
+                "mean_score": mean,
+                "rest_correlation": rest,
+                "target": str(row.get("key") or ""),
+                **texts,
+            }
+
     def to_dict(self) -> dict[str, Any]:
         """The audit as `audit.json` has it."""
         data: dict[str, Any] = _BENCHMARK.dump_python(self, warnings=False)
@@ -657,6 +701,39 @@ class Audit:
     command: str = ""
     record: Mapping[str, Any] = field(default_factory=dict)
     hqm_version: str = __version__
+
+    @property
+    def verdict(self) -> str:
+        """What each benchmark comes to, a line each."""
+        return "\n".join(audit.verdict for audit in self.audits)
+
+    @property
+    def statement(self) -> str:
+        """The reliability statement of each benchmark, a line each."""
+        return "\n".join(str(audit.statement) for audit in self.audits)
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """The scores: a row a respondent, administration and metric."""
+        return self.to_frame("scores")
+
+    @property
+    def estimates(self) -> pd.DataFrame:
+        """The estimates: a row an estimate and kind of interval."""
+        return self.to_frame("estimates")
+
+    @property
+    def items(self) -> pd.DataFrame:
+        """The items: a row an item whose answers vary, or that a person should read."""
+        return self.to_frame("items")
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self.audits))
+
+    def _repr_html_(self) -> str:
+        """The report, as a notebook shows it."""
+        page: str = import_module("hqm.reports.report_page").in_a_notebook(self)
+        return page
 
     def to_frame(self, what: Table = "estimates") -> pd.DataFrame:
         """All benchmarks of the audit as one tidy pandas frame; see `BenchmarkAudit.to_frame`."""

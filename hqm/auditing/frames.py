@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-Table = Literal["estimates", "scores", "states"]
+Table = Literal["estimates", "scores", "states", "items"]
 Kind = Literal["text", "number", "count", "truth"]
 
 _FACETS: Mapping[str, Kind] = {
@@ -53,6 +53,11 @@ TABLES: Mapping[Table, Mapping[str, Kind]] = {
         **_FACETS,
         "state": "text",
         "answers": "count",
+    },
+    "items": {
+        **dict.fromkeys(("benchmark", "item"), "text"),
+        **dict.fromkeys(("mean_score", "rest_correlation"), "number"),
+        **dict.fromkeys(("question", "target", "why"), "text"),
     },
 }
 """Table of an audit -> its columns, in order, with what stands in them."""

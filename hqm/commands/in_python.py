@@ -16,13 +16,14 @@ from hqm.administration.administering import Outcome, added, administer
 from hqm.auditing.audit import Audit, BenchmarkAudit
 from hqm.auditing.auditor import audit as audit_of
 from hqm.auditing.evidence import Evidence
+from hqm.auditing.gate import Gate, Policy, hold_against
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.log_benchmark import LogBenchmark, benchmarks_of_logs
 from hqm.benchmark.registry import is_log, load
 from hqm.commands.comparing import Readings, comparison_of
 from hqm.commands.options import RunOptions
 from hqm.commands.session import Plan, Session, run_until
-from hqm.commands.shared import readable, writable
+from hqm.commands.shared import find_audit, readable, report_files, writable, write_together
 from hqm.comparison.measures import Comparison
 from hqm.decisions.stopping import StoppedRun
 from hqm.errors import UsageError
@@ -266,6 +267,45 @@ def compare(
         forecast=forecast,
         prices=None if prices is None else Path(prices),
     )
+
+
+def gate(audit: Audit | BenchmarkAudit | str | Path, policy: str | Path | None = None) -> Gate:
+    """Hold an audit against a policy, as `hqm gate` does.
+
+    Parameters
+    ----------
+    audit
+        An audit, its file, or its folder.
+    policy
+        A file, or `release-small`; the default policy unless given.
+    """
+    return hold_against(_whole(audit), Policy.load(None if policy is None else Path(policy)))
+
+
+def report(
+    audit: Audit | BenchmarkAudit | str | Path,
+    to: str | Path = "report.html",
+    policy: str | Path | None = None,
+) -> tuple[Path, ...]:
+    """Write the report of an audit and the evidence beside it, as `hqm report` does.
+
+    Parameters
+    ----------
+    audit, policy
+        As in `hqm.gate`.
+    to
+        The page.
+    """
+    held = Policy.load(None if policy is None else Path(policy))
+    pages = report_files(_whole(audit), Path(to), held)
+    write_together(pages)
+    return tuple(pages)
+
+
+def _whole(audit: Audit | BenchmarkAudit | str | Path) -> Audit:
+    if isinstance(audit, BenchmarkAudit):
+        return Audit((audit,))
+    return audit if isinstance(audit, Audit) else Audit.load(find_audit(Path(audit)))
 
 
 def _named(benchmark: Benchmark | str | Path) -> Benchmark | str:
