@@ -1,17 +1,18 @@
-"""A benchmark's quality card, as Markdown of one screen, and its badge: what a policy says of an
-audit, and what was not measured.
+"""A benchmark's quality card, as Markdown of one screen, ten lines for a terminal, and its badge: what
+a policy says of an audit, and what was not measured.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 from xml.sax.saxutils import escape
 
 from hqm.reports.phrases import counted, in_units, in_words, is_share, listed
-from hqm.reports.sentences import MARKS, headline, mend_lines, seven
+from hqm.reports.sentences import MARKS, QUESTIONS, headline, mend_lines, seven
 from hqm.reports.tables import (
     Table,
     Text,
@@ -37,6 +38,29 @@ from hqm import (
     short_signature,
     to_mend,
 )
+
+# --- ten lines for a terminal ---
+
+IN_A_WORD: Mapping[str, str] = {question: question for question in QUESTIONS} | {
+    "more": "more items"
+}
+"""A question -> its word where a line is short."""
+
+
+def brief(audit: BenchmarkAudit, room: int = 110) -> str:
+    """The audit in about ten lines: its size, the verdict, seven answers, the statement."""
+    models = counted(len(audit.respondents), "model")
+    lines = [f"{audit.title}   {counted(audit.items, 'item')} · {models} · {leading(audit)}"]
+    head = headline(audit)
+    lines.append(textwrap.fill(f"{MARKS[head.code]} {head.text}", room, subsequent_indent="  "))
+    for answer in seven(audit):
+        beginning = f"{MARKS[answer.code]} {IN_A_WORD[answer.question]:10} "
+        left = max(room - len(beginning), 20)
+        said = textwrap.shorten(in_words(answer.sentences), left, placeholder=" ...")
+        lines.append(beginning + said)
+    lines.append(textwrap.fill(f"statement  {audit.statement}", room, subsequent_indent="  "))
+    return "\n".join(lines)
+
 
 # --- sentences to quote ---
 

@@ -9,11 +9,10 @@ because one thing is said in one way, wherever it is said.
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hqm.reports.phrases import Sentence, counted, in_words, is_share, listed, say
+from hqm.reports.phrases import Sentence, counted, is_share, listed, say
 from hqm.reports.score_tables import (
     first_place,
     order_in,
@@ -742,27 +741,6 @@ def _quote(gate: Gate, answered: SevenAnswers) -> tuple[Sentence, ...]:
     )
     of = f"{failed} of {len(gate.tests)} tests of the policy “{gate.policy}” fail"
     return (say(f"{opened}: {of}, {missing} are not measured."),)
-
-
-IN_A_WORD: Mapping[str, str] = {question: question for question in QUESTIONS} | {
-    "more": "more items"
-}
-"""A question -> its word where a line is short."""
-
-
-def brief(audit: BenchmarkAudit, room: int = 110) -> str:
-    """The audit in about ten lines: its size, the verdict, seven answers, the statement."""
-    models = counted(len(audit.respondents), "model")
-    lines = [f"{audit.title}   {counted(audit.items, 'item')} · {models} · {leading(audit)}"]
-    head = headline(audit)
-    lines.append(textwrap.fill(f"{MARKS[head.code]} {head.text}", room, subsequent_indent="  "))
-    for answer in seven(audit):
-        beginning = f"{MARKS[answer.code]} {IN_A_WORD[answer.question]:10} "
-        left = max(room - len(beginning), 20)
-        said = textwrap.shorten(in_words(answer.sentences), left, placeholder=" ...")
-        lines.append(beginning + said)
-    lines.append(textwrap.fill(f"statement  {statement(audit)}", room, subsequent_indent="  "))
-    return "\n".join(lines)
 
 
 # --- the statement ---

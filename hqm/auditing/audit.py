@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from pathlib import Path
@@ -35,9 +35,9 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from typing_extensions import TypedDict
 
+from hqm.auditing import frames
 from hqm.auditing.budget import AnswerCode, ErrorBudget, Mend, Question, Statement
 from hqm.auditing.disagreements import Example
-from hqm.auditing.frames import TABLES, Table, estimate_rows, facets, frame
 from hqm.auditing.score_differences import ScoreComparison
 from hqm.benchmark.analyses import Analysis
 from hqm.errors import DataError, DesignError, UsageError
@@ -589,14 +589,14 @@ class BenchmarkAudit:
         return self.to_frame("scores")
 
     def __repr__(self) -> str:
-        text: str = import_module("hqm.reports.sentences").brief(self)
+        text: str = import_module("hqm.reports.benchmark_card").brief(self)
         return text
 
     def _repr_html_(self) -> str:
         """The report, as a notebook shows it."""
         return Audit((self,))._repr_html_()
 
-    def to_frame(self, what: Table = "estimates") -> pd.DataFrame:
+    def to_frame(self, what: frames.Table = "estimates") -> pd.DataFrame:
         """The audit as a tidy pandas frame.
 
         Parameters
@@ -612,72 +612,23 @@ class BenchmarkAudit:
         Numbers are as they were computed, never rounded; one that does not exist is NaN, and
         `status` and `reason` say why.
         """
-        if what not in TABLES:
+        if what not in frames.TABLES:
             raise UsageError(
-                f"there is no table {what!r} of an audit", remedy=f"It has {', '.join(TABLES)}."
+                f"there is no table {what!r} of an audit",
+                remedy=f"It has {', '.join(frames.TABLES)}.",
             )
-        rows = {
-            "estimates": self._estimate_rows,
-            "scores": self._score_rows,
-            "states": self._state_rows,
-            "items": self._item_rows,
-        }[what]()
-        return frame(rows, TABLES[what])
-
-    def _estimate_rows(self) -> Iterator[dict[str, Any]]:
-        for estimate in self.estimates:
-            yield from estimate_rows(self.benchmark, estimate)
-
-    def _score_rows(self) -> Iterator[dict[str, Any]]:
-        for who in self.respondents:
-            for name, scores in who.cells.items():
-                # the reference administration has every metric, the others the audited ones
-                for metric, score in (who.scores if name == self.reference else scores).items():
-                    low, high = (
-                        who.intervals.get(metric, (None, None))
-                        if name == self.reference
-                        else (None, None)
-                    )
-                    yield {
-                        "benchmark": self.benchmark,
-                        "respondent": who.name,
-                        "family": self.families.get(who.name, ""),
-                        **facets(name),
-                        "metric": metric,
-                        "score": score,
-                        "low": low,
-                        "high": high,
-                    }
-
-    def _state_rows(self) -> Iterator[dict[str, Any]]:
-        for who in self.respondents:
-            for name, states in who.states.items():
-                for state, answers in states.items():
-                    row = {"benchmark": self.benchmark, "respondent": who.name, **facets(name)}
-                    yield {**row, "state": state, "answers": answers}
-
-    def _item_rows(self) -> Iterator[dict[str, Any]]:
-        """The items whose answers vary, as the map of items has them, and those to read."""
-        known: dict[str, tuple[Number, Number]] = {}
-        for estimate in self.estimates:
-            if estimate.indicator == "items.discrimination" and "map" in estimate.detail:
-                map_ = estimate.detail["map"]
-                places = zip(map_["difficulty"], map_["item_rest"], strict=True)
-                known = dict(zip(map(str, map_["ids"]), places, strict=True))
-                break
-        read = {str(row.get("item")): row for row in self.to_read}
-        for item in dict.fromkeys((*known, *read)):
-            mean, rest = known.get(item, (None, None))
-            row = read.get(item, {})
-            texts = {name: str(row.get(name) or "") for name in ("question", "why")}
-            yield {
-                "benchmark": self.benchmark,
-                "item": item,
-                "mean_score": mean,
-                "rest_correlation": rest,
-                "target": str(row.get("key") or ""),
-                **texts,
-            }
+        rows: Iterable[dict[str, Any]]
+        if what == "estimates":
+            rows = (row for e in self.estimates for row in frames.estimate_rows(self.benchmark, e))
+        elif what == "items":
+            rows = frames.item_map_rows(self.benchmark, self.estimates, self.to_read)
+        elif what == "scores":
+            rows = frames.score_rows(
+                self.benchmark, self.reference, self.families, self.respondents
+            )
+        else:
+            rows = frames.state_rows(self.benchmark, self.respondents)
+        return frames.frame(rows, frames.TABLES[what])
 
     def to_dict(self) -> dict[str, Any]:
         """The audit as `audit.json` has it."""
@@ -714,17 +665,14 @@ class Audit:
 
     @property
     def scores(self) -> pd.DataFrame:
-        """The scores: a row a respondent, administration and metric."""
         return self.to_frame("scores")
 
     @property
     def estimates(self) -> pd.DataFrame:
-        """The estimates: a row an estimate and kind of interval."""
         return self.to_frame("estimates")
 
     @property
     def items(self) -> pd.DataFrame:
-        """The items: a row an item whose answers vary, or that a person should read."""
         return self.to_frame("items")
 
     def __repr__(self) -> str:
@@ -735,7 +683,7 @@ class Audit:
         page: str = import_module("hqm.reports.report_page").in_a_notebook(self)
         return page
 
-    def to_frame(self, what: Table = "estimates") -> pd.DataFrame:
+    def to_frame(self, what: frames.Table = "estimates") -> pd.DataFrame:
         """All benchmarks of the audit as one tidy pandas frame; see `BenchmarkAudit.to_frame`."""
         import pandas as pd
 

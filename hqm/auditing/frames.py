@@ -14,7 +14,7 @@ from hqm.benchmark.analyses import Analysis, ScoredAnswer
 from hqm.labels.people_labels import Labels
 from hqm.psychometrics.item_statistics import item_rest
 from hqm.scoring.matrix import ScoreMatrix
-from hqm.types import STATES, Cell, Estimate, Form, Judgement, Response, finite
+from hqm.types import STATES, Cell, Estimate, Form, Judgement, Number, Response, finite
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -180,6 +180,67 @@ def _of_each(estimate: Estimate) -> dict[str, float | None]:
             if isinstance(v, (list, tuple))
         }
     return {}
+
+
+def score_rows(
+    benchmark: str,
+    reference: str,
+    families: Mapping[str, str],
+    respondents: Iterable[Any],
+) -> Iterator[dict[str, Any]]:
+    """The scores of each respondent in each administration; the reference one has intervals and
+    every metric, the others the audited metrics.
+    """
+    for who in respondents:
+        for cell, scores in who.cells.items():
+            first = cell == reference
+            for metric, score in (who.scores if first else scores).items():
+                low, high = who.intervals.get(metric, (None, None)) if first else (None, None)
+                yield {
+                    "benchmark": benchmark,
+                    "respondent": who.name,
+                    "family": families.get(who.name, ""),
+                    **facets(cell),
+                    "metric": metric,
+                    "score": score,
+                    "low": low,
+                    "high": high,
+                }
+
+
+def state_rows(benchmark: str, respondents: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    """How many answers of each respondent ended in each state."""
+    for who in respondents:
+        for cell, states in who.states.items():
+            for state, answers in states.items():
+                row = {"benchmark": benchmark, "respondent": who.name, **facets(cell)}
+                yield {**row, "state": state, "answers": answers}
+
+
+def item_map_rows(
+    benchmark: str, estimates: Iterable[Estimate], to_read: Iterable[Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """The items whose answers vary, as the map of items has them, and those to read."""
+    known: dict[str, tuple[Number, Number]] = {}
+    for estimate in estimates:
+        if estimate.indicator == "items.discrimination" and estimate.detail.get("map"):
+            shown = estimate.detail["map"]
+            places = zip(shown["difficulty"], shown["item_rest"], strict=True)
+            known = dict(zip(map(str, shown["ids"]), places, strict=True))
+            break
+    read = {str(row.get("item")): row for row in to_read}
+    for item in dict.fromkeys((*known, *read)):
+        mean, rest = known.get(item, (None, None))
+        row = read.get(item, {})
+        yield {
+            "benchmark": benchmark,
+            "item": item,
+            "mean_score": mean,
+            "rest_correlation": rest,
+            "question": str(row.get("question") or ""),
+            "target": str(row.get("key") or ""),
+            "why": str(row.get("why") or ""),
+        }
 
 
 def answer_rows(benchmark: str, matrices: Sequence[ScoreMatrix]) -> Iterator[dict[str, Any]]:

@@ -210,6 +210,23 @@ class RaiSection(_Section):
     data_release_maintenance_plan: str = ""
     """Who mends the data, and where faults are reported."""
 
+    @property
+    def unsaid(self) -> list[str]:
+        """The fields that are empty and that no check can fill, by their names in metadata."""
+        known = ("data_limitations", "data_biases")
+        texts: dict[str, str] = self.model_dump()
+        return [rai_name(name) for name, text in texts.items() if not text and name not in known]
+
+
+def rai_name(field: str) -> str:
+    """Return the name of a field in the metadata of a data set.
+
+    >>> rai_name("data_use_cases")
+    'rai:dataUseCases'
+    """
+    first, *rest = field.split("_")
+    return f"rai:{first}{''.join(map(str.title, rest))}"
+
 
 class Card(_Section):
     """Everything a benchmark says of itself.

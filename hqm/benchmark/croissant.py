@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.card import Card, FieldsSection
+from hqm.benchmark.card import Card, FieldsSection, rai_name
 from hqm.benchmark.findings import Finding, code_of
 from hqm.benchmark.registry import groups, load
 from hqm.errors import DataError, UsageError
@@ -82,22 +82,6 @@ _FOUND = {"data_limitations": "STWIDF", "data_biases": "L"}
 _CONFORMS = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
 
 
-def _rai_name(field: str) -> str:
-    first, *rest = field.split("_")
-    return f"rai:{first}{''.join(map(str.title, rest))}"
-
-
-def unsaid_fields(card: Card) -> list[str]:
-    """Return the fields of responsible AI that the card leaves empty and no check can fill.
-
-    Only a card with a section `[rai]` is asked for them: that of a release is not its makers'.
-    """
-    if card.rai is None:
-        return []
-    said = card.rai.model_dump()
-    return [_rai_name(name) for name, text in said.items() if not text and name not in _FOUND]
-
-
 def _responsible(card: Card, findings: Sequence[Finding]) -> dict[str, str]:
     """What the makers say of their data, with what the check found of it."""
     said: dict[str, str] = card.rai.model_dump() if card.rai is not None else {}
@@ -109,7 +93,7 @@ def _responsible(card: Card, findings: Sequence[Finding]) -> dict[str, str]:
         if sentences:
             what = f"Found by a check of HQM {__version__}: {' '.join(sentences)}"
             said[field] = f"{said.get(field, '')} {what}".strip()
-    return {_rai_name(field): text for field, text in said.items() if text}
+    return {rai_name(field): text for field, text in said.items() if text}
 
 
 def croissant_metadata(

@@ -25,10 +25,11 @@ def audit(result: Audit, folder: Path) -> None:
     from hqm.scoring.rules import advice_on_cut
 
     room, sentences = width(), importlib.import_module("hqm.reports.sentences")
+    cards = importlib.import_module("hqm.reports.benchmark_card")
     several = len(result.audits) > 1
     for audited in result.audits:
         if not several:
-            print(f"\n{sentences.brief(audited, room)}")
+            print(f"\n{cards.brief(audited, room)}")
         elif len(result.audits) <= _FEW:
             head = sentences.headline(audited)
             verdict = f"{sentences.MARKS[head.code]} {head.text}"
@@ -36,7 +37,7 @@ def audit(result: Audit, folder: Path) -> None:
             print(textwrap.fill(verdict, room, subsequent_indent="  "))
         if several:
             marks = (
-                f"{sentences.MARKS[answer.code]} {sentences.IN_A_WORD[answer.question]}"
+                f"{sentences.MARKS[answer.code]} {cards.IN_A_WORD[answer.question]}"
                 for answer in sentences.seven(audited)
             )
             name = "" if len(result.audits) <= _FEW else f"{audited.title}: "

@@ -17,7 +17,6 @@ from pydantic import ValidationError
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.card import Card
 from hqm.benchmark.corrected_keys import read_key
-from hqm.benchmark.croissant import unsaid_fields
 from hqm.benchmark.findings import (
     CODES,
     NO_COPIES,
@@ -510,7 +509,8 @@ def _card(benchmark: Benchmark) -> Iterable[Finding]:
         yield Finding("no-citation", "the card names nothing to cite")
     if not card.summary:
         yield Finding("no-summary", "the card has no sentence that says what is measured")
-    if unsaid := unsaid_fields(card):
+    # only a card with the section is asked for them: that of a release is not its makers'
+    if card.rai is not None and (unsaid := card.rai.unsaid):
         yield Finding(
             "no-responsible-ai", f"NeurIPS asks for {', '.join(unsaid)}", examples=tuple(unsaid)
         )
