@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 import hqm
-from hqm.version import __version__
+from hqm.version import REPOSITORY, __version__
 from tests.conftest import ROOT
 from tests.messages import tells
 
@@ -269,6 +269,40 @@ def test_the_version_is_the_same_everywhere() -> None:
     heads = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert __version__ in heads
     assert heads[0] in ("Unreleased", __version__)
+    assert PROJECT["project"]["urls"]["Repository"] == REPOSITORY
+    page = (ROOT / "docs" / "workflows.md").read_text()
+    owner = REPOSITORY.removeprefix("https://github.com/")
+    assert f"uses: {owner}@v{__version__}" in page
+    assert re.search(rf"repo: {REPOSITORY}\n +rev: v{__version__}\n", page)
+
+
+def test_a_plain_installation_has_no_licence_that_binds_who_uses_it() -> None:
+    program = [sys.executable, ROOT / ".ci" / "licences.py"]
+    plain, stats = (
+        subprocess.run([*program, *extras], capture_output=True, text=True, check=False)
+        for extras in ([], ["stats"])
+    )
+    assert plain.returncode == 0, plain.stdout
+    listed = {line.split()[0] for line in plain.stdout.splitlines()[:-1]}
+    required = {
+        re.split(r"[\[>=<]", name)[0].lower().replace("_", "-")
+        for name in PROJECT["project"]["dependencies"]
+    }
+    assert listed >= {*required, "hqm-audit"}
+    assert (stats.returncode, "GPL or AGPL: pingouin" in stats.stdout) == (1, True)
+
+
+def test_a_release_is_signed_and_says_what_is_in_it() -> None:
+    flow = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())
+    used = {
+        name: {step.get("uses", "").partition("@")[0] for step in job["steps"]}
+        for name, job in flow["jobs"].items()
+    }
+    assert used["sign"] >= {"actions/attest-build-provenance", "actions/attest-sbom"}
+    assert "actions/attest-build-provenance" in used["image"]
+    runs = " ".join(step.get("run", "") for job in flow["jobs"].values() for step in job["steps"])
+    assert all(word in runs for word in ("cyclonedx-py", ".ci/licences.py", "gh release upload"))
+    assert all(flow["jobs"][name]["needs"] == "build" for name in ("sign", "image", "publish"))
 
 
 def test_the_citation_is_complete() -> None:
@@ -304,9 +338,10 @@ def test_workflows_test_every_python_and_publish_without_a_password() -> None:
     assert any(
         step.get("uses", "").startswith("pypa/gh-action-pypi-publish") for step in publish["steps"]
     )
-    assert "password" not in (ROOT / ".github" / "workflows" / "release.yml").read_text().replace(
-        "no password", ""
-    )
+    text = (ROOT / ".github" / "workflows" / "release.yml").read_text()
+    assert "secrets." not in text
+    of_the_run = text.replace("no password", "").replace("password: ${{ github.token }}", "")
+    assert "password" not in of_the_run, "what signs in is the token of the run"
 
 
 @pytest.mark.parametrize("name", ["benchmark", "wrong_number"])
