@@ -82,7 +82,7 @@ def test_the_paper_is_cited_with_both_titles() -> None:
 
 def test_every_written_page_has_an_example_that_a_test_runs() -> None:
     """Python in the pages runs in test_site, the commands of these pages in test_site, test_audits,
-    test_release, test_tutorial_people, test_design, test_shorten and below.
+    test_release, test_tutorial_people, test_design, test_shorten, test_any_log and below.
     """
     run = {
         *TRIED,
@@ -93,6 +93,7 @@ def test_every_written_page_has_an_example_that_a_test_runs() -> None:
         "design.md",
         "shortening.md",
         "scale.md",
+        "your_tool.md",
     }
     without = [page for page, text in WRITTEN.items() if ">>> " not in text and page not in run]
     assert not without

@@ -276,6 +276,7 @@ class Card(_Section):
     respondents: RespondentsSection = RespondentsSection()
     shortened: ShortenedSection = ShortenedSection()
     rai: RaiSection | None = None
+    """What only the makers know of their data."""
 
     @field_validator("types")
     @classmethod
