@@ -12,6 +12,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet
 import pytest
 
 import hqm
@@ -197,6 +198,38 @@ def test_columns_of_other_names_runs_judges_and_clusters(tmp_path: Path) -> None
     assert [hqm.Cell.parse(cell).judge for cell in audit.cells] == ["claude", "gpt"]
     with pytest.raises(AnswerError, match=pattern_of("column.missing", column="x", field="score")):
         hqm.from_logs(path, {"score": "x"})
+
+
+def test_a_logs_questions_are_asked_again_in_another_form(tmp_path: Path, run: Run) -> None:
+    """The tool's folder from a log, what it then writes, and one audit of both."""
+    rows = [sample(i, "yes", exact=1.0) for i in range(8)]
+    asked = [{**row, "input": f"Is there a cat number {i}?"} for i, row in enumerate(rows)]
+    for row in asked:
+        row["target"] = "yes"
+    logs = [lmms(tmp_path / "logs", m, "my_task", asked, exact=1.0) for m in MODELS[:2]]
+    tasks = tmp_path / "tasks"
+    assert run("export", logs[0], "--to", "lmms-eval", "--out", tasks)[0] == 0
+    parallel = pyarrow.parquet.read_table(tasks / "parallel.parquet").to_pylist()
+    assert [row["target"] for row in parallel] == ["no"] * 8
+    functions: dict[str, Any] = {}
+    exec((tasks / "utils.py").read_text(), functions)
+    process = functions["process_results"]
+    for m in MODELS[:2]:
+        back = [
+            {**sample(i, answer, **process(row, [answer])), "input": row["prompt"]}
+            for i, row in enumerate(parallel)
+            for answer in ["no" if i > 2 else "yes"]
+        ]
+        logs.append(lmms(tmp_path / "back", m, "my_task_parallel", back))
+    audit = hqm.audit(hqm.from_logs(logs)[0])
+    assert [hqm.Cell.parse(cell).form for cell in audit.cells] == ["original", "parallel"]
+    first, second = ([r.cells[cell]["score"] for cell in audit.cells] for r in audit.respondents)
+    assert first == second == [1.0, 5 / 8]
+    scores = table(
+        tmp_path / "s.csv", [{"model": "a", "item": f"q{i}", "score": 1} for i in range(6)]
+    )
+    status, _, errors = run("export", scores, "--to", "lmms-eval", "--out", tmp_path / "none")
+    assert (status, tells(errors, "log.no-questions", missing=6, items=6)) == (1, True)
 
 
 def test_runs_are_counted_from_0_and_a_judge_that_is_asked_again_is_no_run(tmp_path: Path) -> None:

@@ -67,7 +67,8 @@ def {name}(form: str = "original") -> Task:
 '''
 
 _LMMS_YAML = """# {title}, form {form}. Written by `hqm export {name} --to lmms-eval`.
-#   python -m lmms_eval --model <model> --tasks {name}_{form} --include_path <this folder> --log_samples --output_path logs
+#   cd <this folder>
+#   python -m lmms_eval --model <model> --tasks {name}_{form} --include_path . --log_samples --output_path logs
 #   hqm import logs --benchmark {name} --store store.sqlite
 task: {name}_{form}
 dataset_path: parquet
@@ -90,6 +91,7 @@ metric_list:
   - metric: hqm_first_word
     aggregation: !function utils.mean
     higher_is_better: true
+cluster_key: cluster
 metadata:
   - version: {version}
 """
@@ -177,7 +179,7 @@ def _lmms_eval(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Ite
     generation, name = benchmark.card.generation, benchmark.name
     # the schema that the library `datasets` writes beside an image column, so that it decodes the
     # pictures
-    texts = ("id", "form", "prompt", "target", "type", "part")
+    texts = ("id", "form", "prompt", "target", "type", "part", "cluster")
     features: dict[str, Any] = {key: {"dtype": "string", "_type": "Value"} for key in texts}
     features["image"] = {"_type": "Image"}
     kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
@@ -200,7 +202,7 @@ def _lmms_eval(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Ite
                 title=benchmark.card.title,
                 name=name,
                 form=form.name,
-                parquet=path.resolve(),
+                parquet=path.name,
                 version=_version(benchmark),
                 max_tokens=generation.max_tokens,
                 temperature=generation.temperature,
@@ -232,6 +234,7 @@ def asked_row(benchmark: Benchmark, item: Item, form: Form) -> dict[str, Any]:
         "target": "" if item.target is None else target,
         "type": item.type or "",
         "part": item.part,
+        "cluster": item.cluster or item.image or item.id,
     }
 
 

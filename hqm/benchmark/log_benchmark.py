@@ -69,8 +69,28 @@ class LogBenchmark(Benchmark):
         return self.forms[1:]
 
     def parallel(self, form: Form) -> Form:
-        """None: nobody was asked it."""
-        return Form(PARALLEL, ())
+        """The form that rules make; none where the log's answers are audited, as nobody was asked
+        it.
+        """
+        return Form(PARALLEL, ()) if self.brought else super().parallel(form)
+
+    def to_ask(self) -> LogBenchmark:
+        """The same questions without the log's answers, so that other models can be asked them.
+
+        Raises
+        ------
+        DataError
+            The log does not hold the questions.
+        """
+        silent = sum(not item.prompt for item in self.original.items)
+        if silent:
+            raise DataError(
+                f"the log leaves out {silent} of {len(self.original.items)} questions",
+                place=self.name,
+                remedy="Log them, or make a benchmark of them with hqm new.",
+            )
+        self.brought = ()
+        return self
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -123,9 +143,12 @@ def benchmarks_of_logs(
     """
     by_task: dict[str, list[Log]] = defaultdict(list)
     for log in logs:
-        for task in dict.fromkeys(row.task or Path(log.path).stem for row in log.rows):
-            rows = tuple(row for row in log.rows if (row.task or Path(log.path).stem) == task)
-            by_task[task].append(replace(log, rows=rows))
+        stem = Path(log.path).stem
+        for task in dict.fromkeys(_task_name(row, stem) for row in log.rows):
+            rows = tuple(row for row in log.rows if _task_name(row, stem) == task)
+            # what `hqm export` handed over comes back under the plain name
+            known = next((name for name in by_task if _plain(name) == task), task)
+            by_task[known].append(replace(log, rows=rows))
     if not by_task:
         raise AnswerError(
             "no row has an answer or a score", remedy="Name the files that a tool wrote."
@@ -152,13 +175,23 @@ def benchmarks_of_logs(
     return made
 
 
+def _task_name(row: Row, stem: str) -> str:
+    """What a tool calls the benchmark, without the form that `hqm export` puts behind it."""
+    name = row.task or stem
+    return name.removesuffix(f"_{row.form}") if row.form else name
+
+
+def _plain(task: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", task.lower()).strip("_")[:90] or "log"
+
+
 def _common(paths: Sequence[str]) -> str:
     return Path(paths[0]).resolve().parent.name if len(paths) > 1 else Path(paths[0]).stem
 
 
 def _free_name(task: str, names: dict[str, str]) -> str:
     """A name for commands and signatures, which no other task of these logs has."""
-    plain = re.sub(r"[^a-z0-9]+", "_", task.lower()).strip("_")[:90] or "log"
+    plain = _plain(task)
     name, number = plain, 1
     while name in names:
         number += 1

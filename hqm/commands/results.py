@@ -19,7 +19,7 @@ from hqm.commands.options import (
     WHO,
     RunOptions,
 )
-from hqm.commands.shared import session_of, writable
+from hqm.commands.shared import benchmarks_named, session_of, writable
 from hqm.errors import UsageError
 
 
@@ -117,7 +117,10 @@ def export(
         typer.Argument(
             rich_help_panel=WHAT,
             metavar="STORE|NAME",
-            help="A store; or a benchmark, for its metadata or for another tool.",
+            help=(
+                "A store; or a benchmark, for its metadata or for another tool; or a log, to ask"
+                " others its questions."
+            ),
         ),
     ],
     to: Annotated[
@@ -289,7 +292,10 @@ def _hand_over(name: str, tool: str, out: Path | None, options: RunOptions) -> N
     from hqm.store.database import Store
 
     with Store(":memory:") as store:
-        session = session_of([name], store, options)
+        made = [
+            each if isinstance(each, str) else each.to_ask() for each in benchmarks_named([name])
+        ]
+        session = session_of(made, store, options)
         for benchmark in session.benchmarks:
             folder = (out or Path(f"{Path(name).stem}-{tool}")) / (
                 benchmark.name if len(session.benchmarks) > 1 else ""
