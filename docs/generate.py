@@ -8,11 +8,10 @@ python docs/generate.py --check    says whether it is up to date
 from __future__ import annotations
 
 import ast
-import importlib
-import importlib.util
 import inspect
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -23,7 +22,6 @@ from hqm import errors
 from hqm import types as values
 from hqm.auditing.gate import Policy
 from hqm.benchmark.card import Card
-from hqm.benchmark.registry import card, names
 from hqm.cli import program
 from hqm.commands.help import every_command
 from hqm.indicators import INDICATOR_FAMILIES, statistics
@@ -35,15 +33,25 @@ TARGET = Path(__file__).with_name("reference.md")
 
 
 def _commands() -> Iterator[str]:
+    """Each command with the options that it alone has; those of several commands once, below."""
+    commands = sorted(every_command(get_command(program())).items())
+    takers = Counter(_row(parameter) for _, command in commands for parameter in command.params)
     yield "## Commands\n"
-    for name, command in sorted(every_command(get_command(program())).items()):
+    for name, command in commands:
         yield f"### `hqm {name}`\n\n{command.help}\n"
-        yield "| argument or option | meaning | default |\n|---|---|---|"
-        for parameter in command.params:
-            written = ", ".join(f"`{opt}`" for opt in parameter.opts)
-            default = "" if parameter.default in (None, False, ()) else f"`{parameter.default}`"
-            yield f"| {written} | {parameter.help} | {default} |"
-        yield ""
+        rows = {_row(parameter): parameter.opts[0] for parameter in command.params}
+        yield from (row for row in rows if takers[row] == 1)
+        shared = ", ".join(f"`{option}`" for row, option in rows.items() if takers[row] > 1)
+        yield f"\n[And](#options-of-several-commands) {shared}.\n" if shared else ""
+    yield "### Options of several commands\n"
+    yield from sorted(row for row, count in takers.items() if count > 1)
+    yield ""
+
+
+def _row(parameter: Any) -> str:
+    written = ", ".join(f"`{option}`" for option in parameter.opts)
+    default = parameter.default not in (None, False, (), "")
+    return f"- {written}: {parameter.help}{f' Default `{parameter.default}`.' if default else ''}"
 
 
 def _codes() -> Iterator[str]:
@@ -52,17 +60,13 @@ def _codes() -> Iterator[str]:
         "A line is `code name: place: sentence`. A code is never given to another finding."
         " `--select` and `--ignore` take codes (`L202`), beginnings of codes (`L`, `L2`) and names;"
         " the longest entry that fits decides, a full name before any code. The status is 1 when an"
-        " error is left, and 0 when there are only warnings and notes; `--strict` takes warnings"
-        " for errors, `--exit-zero` ends with 0 whatever is found, and a name that means nothing"
-        " ends with 2. `--part` checks one part alone. Under the counts stands how many answers the"
-        " words and the strongest cue get right without the pictures, in all items and in each part"
-        " (`leaks` in `--json`, there for each type too). The letters: S schema and encoding, C"
-        " card, D duplicates, L labels and leaks, W wording, T types, I images, B what a"
-        " benchmark's own adapter knows (all under `B000`, each by its own name).\n"
+        " error is left; with `--strict` also when a warning is left. Under the counts stands how"
+        " many answers the words and the strongest cue get right without the pictures (`leaks` in"
+        " `--json`).\n"
     )
-    yield "| code | meaning | name | severity |\n|---|---|---|---|"
+    yield "| code and name | meaning | severity |\n|---|---|---|"
     yield from (
-        f"| `{code.code}` | {code.meaning} | `{code.name}` | {code.severity} |"
+        f"| `{code.code}` `{code.name}` | {code.meaning} | {code.severity} |"
         for code in CODES.values()
     )
     yield ""
@@ -75,18 +79,17 @@ def _policy() -> Iterator[str]:
         " [hqm/auditing/policy.toml](../hqm/auditing/policy.toml); `--policy release-small` is [for"
         " fewer than 1,000 items](../hqm/auditing/policy_release_small.toml).\n"
     )
-    yield "| key | meaning | default |\n|---|---|---|"
     documented = _field_docs(Policy)
     for name, field in Policy.model_fields.items():
         section = field.annotation if hasattr(field.annotation, "model_fields") else None
         if name == "require":
             section, _ = get_args(field.annotation)
         if section is None:
-            yield f"| `{name}` | {documented.get(name, '')} | {_default(field)} |"
+            yield f"- `{name}`: {documented.get(name, '')}{_default(field)}"
             continue
         inside = _field_docs(section)
         yield from (
-            f"| `{name}.{k}` | {inside.get(k, '')} | {_default(f)} |"
+            f"- `{name}.{k}`: {inside.get(k, '')}{_default(f)}"
             for k, f in section.model_fields.items()
         )
     yield ""
@@ -109,38 +112,39 @@ def _field_docs(section: type) -> dict[str, str]:
 
 def _card() -> Iterator[str]:
     yield "## Keys of `card.toml`\n"
-    yield "| key | meaning | default |\n|---|---|---|"
     documented = _field_docs(Card)
     sections: list[tuple[str, Any]] = []
     for name, field in Card.model_fields.items():
-        if isinstance(field.annotation, type) and hasattr(field.annotation, "model_fields"):
-            sections.append((name, field.annotation))
+        kinds = (field.annotation, *get_args(field.annotation))
+        section = next((kind for kind in kinds if hasattr(kind, "model_fields")), None)
+        if section is not None:
+            sections.append((name, section))
             continue
-        yield f"| `{name}` | {documented.get(name, '')} | {_default(field)} |"
+        yield f"- `{name}`: {documented.get(name, '')}{_default(field)}"
     yield ""
     for name, section in sections:
         yield f"### `[{name}]`\n\n{inspect.cleandoc(section.__doc__ or '').split(': ', 1)[-1]}\n"
-        yield "| key | meaning | default |\n|---|---|---|"
         documented = _field_docs(section)
         for key, field in section.model_fields.items():
-            yield f"| `{name}.{key}` | {documented.get(key, '')} | {_default(field)} |"
+            yield f"- `{name}.{key}`: {documented.get(key, '')}{_default(field)}"
         yield ""
 
 
 def _default(field: Any) -> str:
-    return "required" if field.is_required() else f"`{field.default!r}`"
+    if field.is_required():
+        return " Required."
+    empty = field.default in ("", ()) or field.default is None or field.default is False
+    return "" if empty else f" Default `{field.default!r}`."
 
 
 def _tables() -> Iterator[str]:
     yield (
         "## Indicators\n\nThe name of an estimate is a family and a statistic,"
-        " `test_retest.pearson`. The families:\n"
+        " `test_retest.pearson`; [each statistic](indicators/index.md) has a page, and"
+        " `hqm list indicators` prints the meanings. The families:\n"
     )
     yield from (f"- `{family.name}`: {family.differs}" for family in INDICATOR_FAMILIES.values())
-    yield "\n| statistic | meaning |\n|---|---|"
-    yield from (
-        f"| `{indicator.name}` | {indicator.meaning} |" for indicator in statistics().values()
-    )
+    yield "\nThe statistics: " + ", ".join(f"`{name}`" for name in statistics()) + "."
     yield "\n## Parsers\n\n| name | reads | negated questions | rule of |\n|---|---|---|---|"
     yield from (
         f"| `{p.name}` | {', '.join(p.reads)} | {'yes' if p.reads_negation else 'no'} | {p.source} |"
@@ -154,27 +158,6 @@ def _tables() -> Iterator[str]:
     yield "## Errors\n\n```"
     yield inspect.cleandoc((errors.__doc__ or "").split("\n\n")[1])
     yield "```"
-
-
-def _differences() -> Iterator[str]:
-    """The paragraph of each adapter's docstring that says where release and paper part."""
-    yield "## Where a release and its paper differ\n"
-    yield (
-        "`--scoring official` does what the released scorer does, `--scoring paper` what the paper"
-        " defines.\n"
-    )
-    yield "| benchmark | official and paper |\n|---|---|"
-    for name in names():
-        spec = importlib.util.find_spec(f"hqm.adapters.{card(name).adapter or name}")
-        if spec is None:
-            continue
-        text = inspect.cleandoc(importlib.import_module(spec.name).__doc__ or "")
-        paragraph = re.search(
-            r"^Official and paper[.:]\s*(.+?)(?:\n\n|\Z)", text, re.DOTALL | re.MULTILINE
-        )
-        if paragraph:
-            yield f"| `{name}` | {' '.join(paragraph[1].split()).replace('|', '/')} |"
-    yield ""
 
 
 def _models() -> Iterator[str]:
@@ -202,12 +185,7 @@ def reference() -> str:
         "\n```python\n>>> import hqm\n>>>"
         " hqm.indicator_named(\"test_retest.rho_g\").better\n'higher'\n```\n"
     )
-    return (
-        "\n".join(
-            [head, *_commands(), *_card(), *_codes(), *_policy(), *_differences(), *_tables()]
-        )
-        + "\n"
-    )
+    return "\n".join([head, *_commands(), *_card(), *_codes(), *_policy(), *_tables()]) + "\n"
 
 
 _IMPORTS = {

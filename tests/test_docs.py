@@ -58,6 +58,9 @@ def test_every_indicator_parser_state_and_key_is_documented() -> None:
     ]
     assert rows
     assert all(row[2].strip() for row in rows), "every row has its meaning"
+    entries = re.findall(r"^- `[^:]+`:(.*)$", PAGES["reference.md"], re.MULTILINE)
+    assert len(entries) > 200
+    assert all(entry.strip() for entry in entries), "every option and key has its meaning"
 
 
 def test_every_benchmark_is_in_the_readme() -> None:

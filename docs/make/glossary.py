@@ -66,9 +66,9 @@ def page() -> str:
     terms = {**FIELD, **{term: sentence for term, (_, sentence) in TERMS.items()}}
     head = (
         "# Glossary\n\nThe terms of the reports, in the words in which a report explains them, and"
-        " those of this documentation. The coefficients' names in the literature are on a [page of"
-        " their own](theory/6_names_of_coefficients.md), and each [indicator](indicators/index.md)"
-        " has a page.\n\nIn Python, the reports' terms are a table:\n\n```python\n>>> from"
+        " those of this documentation. The [coefficients' names in the"
+        " literature](which_coefficient.md#names-in-the-literature) are listed apart, and each"
+        " [indicator](indicators/index.md) has a page.\n\nIn Python, the reports' terms are a table:\n\n```python\n>>> from"
         ' hqm.reports.phrases import TERMS\n>>> TERMS["yes-ratio"][1].partition(";")[0]\n\'the'
         " share of answers that say yes'\n```\n"
     )

@@ -428,33 +428,16 @@ def page(
     lines = [
         "# Studies with people, simulated",
         "",
-        (
-            "What the intervals of corrected scores hold, what active sampling saves, and whether a"
-            " plan's forecast is met. The answers come"
-        ),
-        (
-            "from a generator that is no model of any estimator: difficulties of items and"
-            " pictures, a scorer that errs more on some items and"
-        ),
-        (
-            "to one side, raters who err. Every study goes the way of an audit: `draw` chooses the"
-            " answers, `pool_labels` pools the labels, the"
-        ),
-        "indicators of the family `criterion` compute the rest.",
+        "The answers come from a generator that is no model of any estimator and go the way of an",
+        "audit: `draw`, `pool_labels`, the indicators of the family `criterion`.",
         "",
         (
             "    OMP_NUM_THREADS=1 python tests/perf/labels.py --sizes"
             f" {seeds},{replicates},{simulations}"
         ),
         "",
-        (
-            f"It takes about {seconds / 60:.0f} minutes of processor time and writes this page."
-            " Without `--sizes` it makes 50 seeds, 3,000 replicates and 200"
-        ),
-        (
-            "simulations. The standard error of a share of .95 is"
-            f" {math.sqrt(0.05 * 0.95 / replicates):.3f} over {replicates:,} replicates."
-        ),
+        f"It takes about {seconds / 60:.0f} minutes and writes this page. The standard error of a",
+        f"share of .95 is {math.sqrt(0.05 * 0.95 / replicates):.3f} over {replicates:,} replicates.",
         "",
         "| | what | target | measured |",
         "|---|---|---|---|",
@@ -515,31 +498,11 @@ def page(
             f" {six.precision:.3f}, {six.recall:.3f}, {six.f1:.3f} |"
         ),
         "",
-        (
-            "In figures 1 and 2 the truth of a respondent is the share of its answers to the items"
-            " at hand that are faithful. The intervals of corrected"
-        ),
-        (
-            "scores are made for other items of the same kind too, as all intervals for these"
-            " respondents are. So they hold the truth of the items at"
-        ),
-        (
-            "hand more often than they promise, and that of all items of the kind as often: figure"
-            " 3 shows both, each replicate with items of its own."
-        ),
-        (
-            "Whoever needs to know about no other item has intervals that are wider than they would"
-            " have to be."
-        ),
-        (
-            "Figure 5 needs the released data (`hqm fetch faithscore`), named by the variable"
-            " HQM_DATA."
-        ),
+        "The intervals are made for other items of the same kind too. So those of figures 1 and 2,",
+        "whose truth is that of the items at hand, hold it more often than they promise; figure 3",
+        "shows both. Figure 5 needs the released data (`hqm fetch faithscore`).",
         "",
-        (
-            "The test that sees the wrong sample of row 2, on labels that are given to wrong"
-            " answers more often:"
-        ),
+        "The test that sees the wrong sample of figure 2:",
         "",
         "```python",
         ">>> import numpy as np",
