@@ -118,3 +118,8 @@ def test_the_readme_shows_the_verdict_of_the_real_captions(data: Path, tmp_path:
     )
     shown = next(block for block in blocks(README, "text") if "pairs of models" in block)
     assert shown.strip() in done.stdout
+
+
+def test_the_documentation_is_short() -> None:
+    words = {path: len(path.read_text("utf-8").split()) for path in (ROOT / "docs").rglob("*.md")}
+    assert sum(words.values()) <= 44_000, "merge or cut pages before you write another one"

@@ -1,5 +1,5 @@
-"""How often every interval holds the truth, in every world of `coverage_worlds`; prints the
-markdown table of the docs.
+"""How often every interval holds the truth, in every world of `coverage_worlds`; prints a
+markdown table of all cells, and the summary in the docs.
 
     python -m tests.perf.coverage_table [--inference others] [--replicates 500] [--jobs 2]
         [--only "families of 4" ...] [--respondents 20 ...] [--write]
@@ -289,16 +289,37 @@ def table(held: Mapping[tuple[str, int], Mapping[Cell, Held]], inference: str) -
     return "\n".join(lines)
 
 
+def summary(held: Mapping[tuple[str, int], Mapping[Cell, Held]], inference: str) -> str:
+    """The table of the page: a row an estimate, with its mean and its worst cell."""
+    lines = [
+        "| estimate | cells | mean | least | in | outside the goal |",
+        "|---|---|---|---|---|---|",
+    ]
+    for estimate in ESTIMATES:
+        cells = {key: of_world.get((estimate, inference)) for key, of_world in held.items()}
+        given = {key: cell for key, cell in cells.items() if cell and not cell.refused}
+        (name, size), least = min(given.items(), key=lambda pair: pair[1].share)
+        mean = sum(cell.share for cell in given.values()) / len(given)
+        outside = sum(_outside(cell) for cell in given.values())
+        lines.append(
+            f"| {estimate} | {len(given)} | {mean:.3f} | {least.share:.3f} | {name}, {size} |"
+            f" {outside} |"
+        )
+    return "\n".join(lines)
+
+
 def _shown(held: Held | None) -> str:
     if held is None:
         return ""
     if held.refused:
         return "-"
-    text = f"{held.share:.3f}"
+    return f"**{held.share:.3f}**" if _outside(held) else f"{held.share:.3f}"
+
+
+def _outside(held: Held) -> bool:
     # two Monte Carlo standard errors beyond the goal count as outside; a lower end may be cautious
     least, most = GOAL[0] - 2 * held.error, GOAL[1] + 2 * held.error
-    outside = held.share < least or (not held.one_sided and held.share > most)
-    return f"**{text}**" if outside else text
+    return held.share < least or (not held.one_sided and held.share > most)
 
 
 def main() -> None:
@@ -313,7 +334,7 @@ def main() -> None:
     parser.add_argument("--respondents", nargs="*", type=int, default=None)
     parser.add_argument("--inference", choices=("these", "others"), default="others")
     parser.add_argument(
-        "--write", action="store_true", help="put the table into docs/psychometrics_coverage.md"
+        "--write", action="store_true", help="put the summary into docs/psychometrics_coverage.md"
     )
     given = parser.parse_args()
     every = worlds() if given.inference == "these" else worlds_of_others()
@@ -328,8 +349,9 @@ def main() -> None:
     with multiprocessing.get_context("spawn").Pool(given.jobs) as pool:
         held = dict(zip(chosen, pool.map(_simulated, jobs, chunksize=1), strict=True))
     error = math.sqrt(0.95 * 0.05 / given.replicates)
+    print(table(held, given.inference))
     text = (
-        f"{table(held, given.inference)}\n"
+        f"{summary(held, given.inference)}\n"
         f"\n{given.replicates} replicates a cell, seed {given.seed}; the Monte Carlo standard error"
         f" of a share near .95 is {error:.3f}. {time.perf_counter() - started:.0f} s in"
         f" {given.jobs} processes.\n"
