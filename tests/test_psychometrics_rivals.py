@@ -1,12 +1,18 @@
-"""Coefficients beside other people's libraries on random data: generalizit and ppi-python."""
+"""Coefficients beside other people's libraries on random data: generalizit, ppi-python, pingouin
+and scipy.
+"""
 
+import itertools
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import hqm.psychometrics as psy
+from hqm.psychometrics.compare_reliability import reliability_of_sets
+from hqm.psychometrics.cross_validation import gain_over
 
 
 def crossed(seed: int, runs: int) -> np.ndarray:
@@ -66,3 +72,53 @@ def test_corrected_scores_are_those_of_ppi_python(seed: int) -> None:
     low, high = (float(np.squeeze(end)) for end in ppi_mean_ci(*given, alpha=0.05, lam=1.0))
     ours = corrected.scores[0]
     assert (ours.low, ours.high) == pytest.approx((low, high), abs=1e-9)
+
+
+def test_agreement_of_two_columns_is_pingouins() -> None:
+    import pingouin
+
+    rng = np.random.default_rng(5)
+    first = rng.normal(size=9)
+    other = 0.6 * first + rng.normal(0.3, 0.5, 9)
+    table = pd.DataFrame(
+        {
+            "respondent": [*range(9)] * 2,
+            "run": ["a"] * 9 + ["b"] * 9,
+            "score": np.concatenate([first, other]),
+        }
+    )
+    theirs = pingouin.intraclass_corr(table, "respondent", "run", "score").set_index("Type")["ICC"]
+    ours = psy.agreement_left_out(first[:, None], other[:, None])
+    single = theirs.filter(regex=r"^ICC(?:2|3|\(A,1\)|\(C,1\))$").tolist()
+    assert [float(ours[name][0]) for name in ("icc_a1", "icc_c1")] == pytest.approx(single)
+
+
+def test_a_gain_of_single_items_is_students() -> None:
+    rng = np.random.default_rng(6)
+    hits, baseline = rng.random(40) < 0.8, rng.random(40) < 0.5
+    gain, p = gain_over(hits.astype(float), baseline.astype(float), np.arange(40), 0.95)
+    test = stats.ttest_1samp(hits.astype(float) - baseline, 0)
+    interval = test.confidence_interval(0.95)
+    assert (gain.low, gain.high) == pytest.approx((interval.low, interval.high))
+    assert p == pytest.approx(test.pvalue / 2)
+
+
+def test_neighbours_are_tested_without_a_correction_unless_it_is_asked_for() -> None:
+    """Twenty respondents, whose neighbours differ a little: corrected, fewer pairs do."""
+    rng = np.random.default_rng(7)
+    chance = np.linspace(0.3, 0.9, 20)[:, None]
+    study = psy.paired_differences((rng.random((20, 400)) < chance).astype(float))
+    order = study.order
+    plain = [study.p[a][b] <= 0.05 for a, b in itertools.pairwise(order)]
+    assert study.separable_neighbours() == (sum(plain), 19)
+    assert study.separable_neighbours(adjust=True)[0] < sum(plain)
+    assert study.separable_pairs(adjust=True)[0] < study.separable_pairs()[0]
+
+
+def test_expected_retest_of_sets_is_the_variance_between_less_the_noise() -> None:
+    """rho_G = (variance of scores - variance of a run) / variance of scores."""
+    rng = np.random.default_rng(8)
+    scores, noise = rng.normal(size=(1, 12, 3)), np.full((12, 3), 0.2)
+    observed = scores[0].var(axis=0, ddof=1)
+    expected = (observed - 0.2) / observed
+    assert reliability_of_sets(scores, "rho_g", noise) == pytest.approx(expected)

@@ -18,6 +18,7 @@ from hqm.benchmark.card import Card
 from hqm.benchmark.judge_api import named
 from hqm.benchmark.new_items import letter_of, task_of
 from hqm.errors import AnswerError, DataError
+from hqm.imports.answer_table import TABLE
 from hqm.imports.log_answers import LogSettings, Taken, match_logs
 from hqm.imports.match import normalised, picture_key
 from hqm.imports.row import Log, Row
@@ -237,8 +238,8 @@ def _form(row: Row, first_form: str) -> str:
 def _from_run_0(logs: Sequence[Log]) -> list[tuple[Log, list[Row]]]:
     """The rows of each log, its runs counted from 0, as some tools count them from 1.
 
-    Where every graded answer is the same in all runs, the judge was asked again, not the
-    respondent.
+    Where every graded answer of a table is the same in all runs, the judge was asked again, not
+    the respondent; a tool's epochs are runs, whatever comes out.
     """
     rows = [row for log in logs for row in log.rows]
     first = min((row.run for row in rows), default=0)
@@ -248,6 +249,7 @@ def _from_run_0(logs: Sequence[Log]) -> list[tuple[Log, list[Row]]]:
             row.answer.text if row.answer and row.judge else ""
         )
     again = all(len(of_question) == 1 and "" not in of_question for of_question in texts.values())
+    again = again and all(log.tool == TABLE for log in logs)
     counted = []
     for log in logs:
         of_log = [replace(row, run=row.run - first) for row in log.rows]

@@ -30,6 +30,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "benchmark": fields.TASKS,
 }
 """The fields of a row of a table, and the names of columns that are taken for each."""
+TABLE = "a table of answers"
+"""What a table calls its tool."""
 _FEWEST_ITEMS = 5
 _KNOWN = frozenset(name for names in COLUMNS.values() for name in names) | {
     "answer_id",
@@ -165,7 +167,7 @@ def read_table(
                 position=None if row.ids and scores else row.position,
             )
         )
-    return Log(path=path, tool="LLaVA" if llava else "a table of answers", rows=tuple(rows))
+    return Log(path=path, tool="LLaVA" if llava else TABLE, rows=tuple(rows))
 
 
 def _score_columns(records: Sequence[Mapping[str, Any]], wanted: Mapping[str, str]) -> list[str]:
