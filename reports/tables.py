@@ -314,8 +314,8 @@ class Table:
 def number(value: float | None, digits: int = 3) -> str:
     """A number with fixed digits and a typographic minus sign, or a dash where there is no number.
 
-    >>> number(0.94328), number(-0.5, 1), number(None)
-    ('0.943', '−0.5', '–')
+    >>> number(0.94328), number(-0.5, 1), number(None), number(0.99999999)
+    ('0.943', '−0.5', '–', 'above 0.999999')
     """
     if value is None or not math.isfinite(value):
         return DASH
@@ -323,8 +323,10 @@ def number(value: float | None, digits: int = 3) -> str:
     if digits >= 3 and abs(value) < 1:
         digits = next(
             (d for d in (digits, 4, 6) if d >= digits and float(f"{abs(value):.{d}f}") < 1),
-            max(digits, 6),
+            0,
         )
+        if not digits:  # nearer to 1 than can be read
+            return "above 0.999999" if value > 0 else "below −0.999999"
     text = f"{value:.{digits}f}"
     zero = float(text) == 0
     return text.lstrip("-") if zero else text.replace("-", "−")
@@ -357,6 +359,8 @@ def interval(span: Interval | None, digits: int = 3) -> str:
     '[0.900, 0.980]'
     >>> interval(Interval(0.9, math.inf, "model_population", ""))
     'at least 0.900'
+    >>> interval(Interval(0.9999999, 1 - 1e-9, "fixed_models", ""))
+    'above 0.999999'
     """
     return "" if span is None else bracketed(span.low, span.high, digits)
 
@@ -382,7 +386,10 @@ def bracketed(low: float | None, high: float | None, digits: int = 3) -> str:
         return ""
     if high is None or high == math.inf:
         return f"at least {number(low, digits)}"
-    return f"[{number(low, digits)}, {number(high, digits)}]"
+    ends = number(low, digits), number(high, digits)
+    if ends[0] == ends[1] and " " in ends[0]:
+        return ends[0]  # both nearer to 1 than can be read
+    return f"[{ends[0]}, {ends[1]}]"
 
 
 def short(name: str) -> str:
