@@ -168,9 +168,7 @@ def _error_budget(figure: Figure, every: Sequence[BenchmarkAudit]) -> None:
     budgets = [(audit, audit.budget.get(leading(audit))) for audit in every]
     shown = [(audit, own) for audit, own in budgets if own is not None and largest(own)]
     if not shown:
-        raise DesignError(
-            "no audit has an error budget", remedy="Make the audit again with `hqm audit`."
-        )
+        raise DesignError("no audit has an error budget", remedy="Audit it again.")
     most = max(len(own.rows) for _, own in shown)
     # one axis for all panels, so that bars of two benchmarks can be held against each other
     end = max(1.05 * Points.of(audit).factor * _reach(own) for audit, own in shown)

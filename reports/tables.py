@@ -19,10 +19,10 @@ from hqm import (
     Policy,
     RespondentScores,
     indicator_named,
-    labelled_by,
     short_signature,
     withheld,
 )
+from hqm.imports.human_labels import by_people
 
 # --- what estimates say beside their number ---
 
@@ -73,16 +73,6 @@ def rows(estimate: Estimate | None, key: str) -> list[Mapping[str, Any]]:
         [row for row in listed if isinstance(row, Mapping)]
         if isinstance(listed, (list, tuple))
         else []
-    )
-
-
-def by_people(estimate: Estimate) -> bool:
-    """Whether the other side of a comparison is people's labels, and not an oracle of the
-    benchmark.
-    """
-    return (
-        bool(estimate.other)
-        and labelled_by(Cell.parse(estimate.other.partition(" & ")[0]).judge) == "people"
     )
 
 

@@ -462,6 +462,7 @@ def test_an_option_has_one_text_and_default_wherever_it_stands() -> None:
         "--from",
         "--out",
         "--images",  # another file in each command
+        "--all",  # of each command's output
         # `hqm shorten` takes the metrics that the short form keeps, `hqm design` the one whose
         # study is designed
         "--metric",

@@ -345,7 +345,7 @@ def separation(opposed: int, only_first: int, only_second: int, both: int) -> Se
 
 
 def test_order_and_separation() -> None:
-    subsets = BenchmarkAgreement(None, None, (NAN, NAN), (NAN, NAN), (NAN, NAN), 0, 0)
+    subsets = BenchmarkAgreement()
     r = Coefficient(0.7, 0.3, 0.9, 10)
     agreement = Agreement("a", "b", r, r, r, subsets, NAN, False, 10)
     alike = comparison([], separations=(separation(0, 5, 1, 20),), agreements=(agreement,))

@@ -62,7 +62,6 @@ def test_popes_strict_alternation(data: Path) -> None:
         assert cues[name].strongest.accuracy == 1.0
         assert cues[name].leak
     assert cues["tenth of the file"].leak is False
-    assert leakage.n_items == 3000
     assert {cue.strongest.baseline for cue in leakage.cues} == {0.5}
 
 
@@ -110,7 +109,6 @@ def test_ambers_leaks(data: Path) -> None:
     leakage = psy.leakage_cues(
         table["label"], questions=table["text"], ids=table["id"], rng=rng(), **arguments
     )
-    assert leakage.n_items == 14_216
     assert leakage.constant_types == (("hallucination", "no"),)
     assert {"odd or even number", "odd or even place", "label before", "first three words"} <= set(
         leakage.leaks

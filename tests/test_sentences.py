@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hqm.reports import evidence_tables, item_tables, score_tables, tables, type_tables
 from hqm.reports.evidence_tables import estimates_by_family
+from hqm.reports.paper import paper_tables
 from hqm.reports.phrases import in_words
 from hqm.reports.sentences import LONGEST, headline, mend_lines, seven, statement
 
@@ -379,8 +380,9 @@ def test_an_oracle_fills_no_column_of_people() -> None:
     oracle = audit_of(est("criterion.pearson", 0.98, other=ORACLE))
     labelled = audit_of(est("criterion.pearson", 0.91))
     for audit, shown in ((oracle, tables.DASH), (labelled, "0.910")):
-        table = tables.summary(hqm.Audit((audit,)))
-        assert table.rows[0][table.columns.index("Criterion r")].text == shown
+        table = paper_tables((hqm.Audit((audit,)),))[0]
+        (column,) = [k for k, each in enumerate(table.columns) if each.title == "People r"]
+        assert table.rows[0][column].text == shown
     sources = {row[0].text: row for row in evidence_tables.reliability(oracle).rows}
     assert "not measured" in sources[text_of("report.people")][0].small
     assert any("no people" in name for name in sources)

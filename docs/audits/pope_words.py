@@ -39,7 +39,7 @@ for part, name in NAMES.items():
     print(
         f"{name}: {draw.share(right.value)} right from words alone [{draw.share(right.low)},"
         f" {draw.share(right.high)}],",
-        f"commonest answer {draw.share(study.baseline)}, {study.n_items} questions;",
+        f"commonest answer {draw.share(study.baseline)}, {len(asked)} questions;",
         f"five divisions into folds give {draw.share(ends[0])} to {draw.share(ends[1])}",
     )
     lines.append(draw.Row(name, (right.low, right.high), ((right.value, "dot"),)))

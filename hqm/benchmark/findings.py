@@ -339,7 +339,7 @@ _REMEDIES = {
     "C101": 'Name the licence in the card: licence = "CC-BY-4.0".',
     "C102": 'Name what to cite in the card: citation = "...".',
     "C103": 'Say in the card in one sentence what is measured: summary = "...".',
-    "C104": "Write a sentence for each under [rai] in card.toml; `hqm export` puts it into the metadata.",
+    "C104": "Write a sentence for each under [rai] in card.toml: the metadata take it from there.",
     "D101": "Keep one of the rows that repeat a picture and question.",
     "D102": "Keep one of the questions that differ in no word.",
     "D103": "Read the picture, keep the right answer, and take the other row out.",

@@ -88,7 +88,7 @@ class LogBenchmark(Benchmark):
             raise DataError(
                 f"the log leaves out {silent} of {len(self.original.items)} questions",
                 place=self.name,
-                remedy="Log them, or make a benchmark of them with hqm new.",
+                remedy="Log them, or make a benchmark of them: `hqm new NAME`.",
             )
         self.brought = ()
         return self

@@ -352,7 +352,7 @@ def _card(
             "[respondents]          # the sample items' own; leave them out with your own items",
         ]
         lines += [f"embedded = {toml_value(list(respondents))}"]
-    lines += ["", "[rai]                  # what only you know; `hqm check` names what is empty"]
+    lines += ["", "[rai]                  # what only you know; the linter names what is empty"]
     lines += [f'{field} = ""' for field in RaiSection.model_fields]
     return "\n".join(lines) + "\n"
 

@@ -13,6 +13,7 @@ from hqm.auditing.audit import BenchmarkAudit, RespondentScores
 from hqm.auditing.auditor import LeftOutRecord, read
 from hqm.auditing.budget import ErrorBudget
 from hqm.auditing.definitions import types_measured
+from hqm.imports.human_labels import by_people
 from hqm.psychometrics import (
     BenchmarkAgreement,
     Coefficient,
@@ -89,8 +90,12 @@ class Measure:
         return " ".join([self.benchmark, *self.words.values()])
 
     def estimate(self, indicator: str) -> Estimate | None:
-        """The first estimate of this indicator, if there is one."""
-        return next((e for e in self.estimates if e.indicator == indicator), None)
+        """The first estimate of this indicator, if there is one; of `criterion` one with people's
+        labels.
+        """
+        people_only = indicator.startswith("criterion.")
+        wanted = (e for e in self.estimates if e.indicator == indicator)
+        return next((e for e in wanted if not people_only or by_people(e)), None)
 
 
 def measures_of(

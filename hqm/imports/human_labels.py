@@ -15,7 +15,7 @@ from hqm.files.records import placed_records, take
 from hqm.imports.match import match_rows
 from hqm.imports.row import ROLES, Row, count_in, first_field
 from hqm.signature import canonical_json
-from hqm.types import Form, Judgement
+from hqm.types import Cell, Estimate, Form, Judgement
 
 RATER = ":"
 """Stands between the name of the judge and that of the rater: `human:anna`."""
@@ -105,6 +105,16 @@ def labelled_by(judge: str) -> LabelledBy:
     ('people', 'people', 'oracle')
     """
     return "people" if judge.partition(RATER)[0] == HUMAN else "oracle"
+
+
+def by_people(estimate: Estimate) -> bool:
+    """Whether the other side of a comparison is people's labels, and not an oracle of the
+    benchmark.
+    """
+    return (
+        bool(estimate.other)
+        and labelled_by(Cell.parse(estimate.other.partition(" & ")[0]).judge) == "people"
+    )
 
 
 def read_criterion(

@@ -251,9 +251,8 @@ class SubsetAgreement:
 class BenchmarkAgreement(Outcome):
     """Agreement of two benchmarks on all respondents, on the best half, and over random halves.
 
-    `top_k` is the expected number of respondents in both lists of the best k, ties at the edge
-    counted by their chance; `chance` is k^2 / n. `tau_range` holds 95% of the random halves and
-    says how much the choice of respondents matters; it is no confidence interval.
+    `tau_range` holds 95% of the random halves and says how much the choice of respondents matters;
+    it is no confidence interval.
     """
 
     all: SubsetAgreement | None = None
