@@ -13,7 +13,7 @@ from scipy import stats
 import hqm
 from hqm import Audit, BenchmarkAudit, Cell, DesignError, Store
 from tests.conftest import administered, recorded
-from tests.messages import pattern_of, text_of
+from tests.messages import pattern_of, tells, text_of
 
 RATES = {"a": 0.95, "b": 0.8, "c": 0.7, "d": 0.6, "e": 0.5}
 
