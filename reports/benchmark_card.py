@@ -16,7 +16,6 @@ from hqm.reports.sentences import MARKS, QUESTIONS, headline, mend_lines, seven
 from hqm.reports.tables import (
     Table,
     Text,
-    by_people,
     capital,
     cell,
     estimate_text,
@@ -38,6 +37,7 @@ from hqm import (
     short_signature,
     to_mend,
 )
+from hqm.imports.human_labels import by_people
 
 # --- ten lines for a terminal ---
 

@@ -22,7 +22,6 @@ from hqm.reports.score_tables import (
 )
 from hqm.reports.tables import (
     Text,
-    by_people,
     capital,
     default_policy,
     estimate_text,
@@ -56,6 +55,7 @@ from hqm import (
     short_signature,
     types_measured,
 )
+from hqm.imports.human_labels import by_people
 from hqm.psychometrics.error_budget import change_band
 
 MARKS: Mapping[str, str] = {"fine": "✓", "look": "◐", "wrong": "✕", "not_measured": "–"}
