@@ -120,6 +120,7 @@ from .forms.make_forms import build_parallel as build_parallel
 from .forms.make_forms import reword_item as reword_item
 from .forms.rephrase import reword as reword
 from .imports.human_labels import LabelContext as LabelContext
+from .imports.human_labels import by_people as by_people
 from .imports.human_labels import labelled_by as labelled_by
 from .imports.match import check_questions as check_questions
 from .imports.match import contradict as contradict

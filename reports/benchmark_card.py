@@ -33,11 +33,11 @@ from hqm import (
     Estimate,
     Gate,
     Policy,
+    by_people,
     hold_against,
     short_signature,
     to_mend,
 )
-from hqm.imports.human_labels import by_people
 
 # --- ten lines for a terminal ---
 

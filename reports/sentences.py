@@ -49,13 +49,13 @@ from hqm import (
     SevenAnswers,
     Statement,
     __version__,
+    by_people,
     hold_against,
     more_items,
     seven_answers,
     short_signature,
     types_measured,
 )
-from hqm.imports.human_labels import by_people
 from hqm.psychometrics.error_budget import change_band
 
 MARKS: Mapping[str, str] = {"fine": "✓", "look": "◐", "wrong": "✕", "not_measured": "–"}

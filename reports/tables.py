@@ -18,11 +18,11 @@ from hqm import (
     Interval,
     Policy,
     RespondentScores,
+    by_people,
     indicator_named,
     short_signature,
     withheld,
 )
-from hqm.imports.human_labels import by_people
 
 # --- what estimates say beside their number ---
 
