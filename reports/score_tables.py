@@ -454,7 +454,7 @@ def findings(audit: BenchmarkAudit) -> Table | None:
         (
             Text(f["name"], small=f"{f['code']}, {f['severity']}"),
             Text(f["sentence"], small=str(f.get("remedy") or "")),
-            Text("\n".join(f["examples"])),
+            Text("\n".join(f.get("examples", ()))),
         )
         for f in audit.findings
     ]
