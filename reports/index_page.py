@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain, count
 
 from hqm.reports.evidence_page import environment, script
 from hqm.reports.phrases import counted, listed
@@ -105,8 +106,8 @@ def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[st
 
 def _folder(name: str, taken: Sequence[str]) -> str:
     plain = re.sub(r"[^\w-]+", "-", name).strip("-") or "benchmark"
-    number = sum(re.sub(r"-\d+$", "", name) == plain for name in taken)
-    return f"{plain}-{number + 1}" if number else plain
+    numbered = (f"{plain}-{number}" for number in count(2))
+    return next(each for each in chain([plain], numbered) if each not in taken)
 
 
 def _row(

@@ -144,12 +144,13 @@ def benchmarks_of_logs(
     """
     by_task: dict[str, list[Log]] = defaultdict(list)
     for log in logs:
-        stem = Path(log.path).stem
-        for task in dict.fromkeys(_task_name(row, stem) for row in log.rows):
-            rows = tuple(row for row in log.rows if _task_name(row, stem) == task)
+        of_log: dict[str, list[Row]] = defaultdict(list)
+        for row in log.rows:
+            of_log[_task_name(row, Path(log.path).stem)].append(row)
+        for task, rows in of_log.items():
             # what `hqm export` handed over comes back under the plain name
             known = next((name for name in by_task if _plain(name) == task), task)
-            by_task[known].append(replace(log, rows=rows))
+            by_task[known].append(replace(log, rows=tuple(rows)))
     if not by_task:
         raise AnswerError(
             "no row has an answer or a score", remedy="Name the files that a tool wrote."

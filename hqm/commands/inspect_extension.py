@@ -55,12 +55,9 @@ def benchmark(
         Models that judge each answer beside one another; HQM's own scoring unless given.
     """
     whole = load(name)
-    forms = {each.name: each for each in forms_of(whole, rewordings=[form])}
-    if form not in forms:
-        known = ", ".join(forms)
-        raise UsageError(f"{whole.name} has no form {form!r}", remedy=f"It has {known}.")
+    asked = _form_named(whole, form)
     whole.prepare_images(whole.original)
-    samples = [_sample(whole, item, forms[form]) for item in forms[form].items]
+    samples = [_sample(whole, item, asked) for item in asked.items]
     models = graders.split(",") if isinstance(graders, str) else graders
     config = whole.card.generation
     return Task(
@@ -76,6 +73,14 @@ def benchmark(
             seed=seed,
         ),
     )
+
+
+def _form_named(whole: Benchmark, name: str) -> Form:
+    forms = {each.name: each for each in forms_of(whole, rewordings=[name])}
+    if name not in forms:
+        known = ", ".join(forms)
+        raise UsageError(f"{whole.name} has no form {name!r}", remedy=f"It has {known}.")
+    return forms[name]
 
 
 def _sample(whole: Benchmark, item: Item, form: Form) -> Sample:
@@ -96,8 +101,7 @@ def _sample(whole: Benchmark, item: Item, form: Form) -> Sample:
 def verdict(name: str, form: str = "original") -> Scorer:
     """Score answers as HQM scores the benchmark; what cannot be read has no score."""
     whole = load(name)
-    forms = {each.name: each for each in forms_of(whole, rewordings=[form])}
-    items = forms[form].by_id
+    items = _form_named(whole, form).by_id
 
     async def score(state: TaskState, target: Target) -> Score:
         text = state.output.completion

@@ -446,29 +446,28 @@ def _place(whole: npt.NDArray[np.uint8], part: npt.NDArray[np.uint8], near: int)
         columns = np.stack([_steps(left, right).T for left, _, right, _ in places])
         return _correlation((rows @ shades @ columns).reshape(len(boxes), -1), wanted)
 
-    box = np.array([left, top, right, bottom])
-    for step, enough in ((0.04, _ROUGH), (0.02, _CORRELATION)):
-        box, best = _climb(likeness, box, step, least=_NEAR)
-        if best < enough:
-            return None
-    return box
+    begun = np.array([left, top, right, bottom])
+    box, best = _climb(likeness, begun, {0.04: _NEAR, 0.02: _ROUGH})
+    return box if best >= _CORRELATION else None
 
 
 def _climb(
-    likeness: Callable[[_Shades], _Shades], box: _Shades, step: float, least: float
+    likeness: Callable[[_Shades], _Shades], box: _Shades, steps: Mapping[float, float]
 ) -> tuple[_Shades, float]:
-    """Move the edges of a box by a step as long as that makes it more alike, if it is at least so
-    much alike where it stands.
+    """Move the edges of a box as long as that makes it more alike.
+
+    - `steps`: How far an edge moves -> how alike the box is at least for such moves to be tried.
     """
     best = float(likeness(box[None])[0])
-    while best >= least:
-        moves = box + step * _MOVES
-        sizes = (moves[:, 2:] - moves[:, :2]).min(axis=1)
-        inside = moves[(moves.min(axis=1) >= 0) & (moves.max(axis=1) <= 1) & (sizes > 0.5)]
-        values = likeness(inside)
-        if values.max(initial=best) <= best:
-            break
-        best, box = float(values.max()), inside[values.argmax()]
+    for step, least in steps.items():
+        while best >= least:
+            moves = box + step * _MOVES
+            sizes = (moves[:, 2:] - moves[:, :2]).min(axis=1)
+            inside = moves[(moves.min(axis=1) >= 0) & (moves.max(axis=1) <= 1) & (sizes > 0.5)]
+            values = likeness(inside)
+            if values.max(initial=best) <= best:
+                break
+            best, box = float(values.max()), inside[values.argmax()]
     return box, best
 
 
@@ -507,8 +506,7 @@ def change_between(whole: Image.Image, part: Image.Image, box: _Shades | None = 
         return _correlation(np.stack([_close(whole, tried)[lit] for tried in boxes]), goal[lit])
 
     box = np.array([0.0, 0.0, 1.0, 1.0]) if box is None else box
-    for step in (0.01, 0.005, 0.0025):
-        box, best = _climb(likeness, box, step, least=_ROUGH)
+    box, best = _climb(likeness, box, dict.fromkeys((0.01, 0.005, 0.0025), _ROUGH))
     if best < _CORRELATION:
         return None
     seen = _close(whole, box)
