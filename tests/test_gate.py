@@ -289,6 +289,26 @@ def test_a_margin_of_equivalence_is_declared_in_the_policy(
     assert ("More items will not do" in test.remedy) == (abs(sum(ends) / 2) > 0.02)
 
 
+@pytest.mark.parametrize("named", ["default", "release-small"])
+@pytest.mark.parametrize(
+    ("shift", "scale", "passes"),
+    [(0.05, (0, 1), True), (0.30, (0, 1), False), (0.4, (0, 6), True), (1.8, (0, 6), False)],
+)
+def test_two_wordings_far_apart_stop_the_gate_in_the_units_of_any_metric(
+    named: str, shift: float, scale: tuple[float, float], passes: bool
+) -> None:
+    """Two wordings decide nothing about others, but of exactly these two they say how far apart."""
+    width = 0.02 * (scale[1] - scale[0])
+    moved = estimate(
+        "parallel_forms.mean_shift", shift - width, shift + width, value=shift, n_items=1000
+    )
+    audit = audit_of(moved, metrics={"accuracy": {"about": "", "better": "higher", "scale": scale}})
+    held = hold_against(audit, Policy.load(named))
+    test = next(test for test in held.tests if "mean_shift" in test.what)
+    assert test.outcome == ("PASS" if passes else "FAIL")
+    assert passes or not held.passed
+
+
 def test_what_need_not_be_measured_does_not_stop_the_gate() -> None:
     gate = hold_against(audit_of(), asked(interval="fixed_models", at_least=0.9, optional=True))
     assert gate.tests[-1].outcome == "NOT MEASURED"

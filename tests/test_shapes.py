@@ -427,3 +427,11 @@ def test_the_main_job_and_the_model_card(run: Run, tmp_path: Path) -> None:
         ]
         assert card[name][3:6] == pytest.approx(measured, abs=share), name
         assert card[name][6:] == pytest.approx(words, abs=length), name
+
+
+def test_pictures_that_are_drawn_are_never_called_missing(run: Run, tmp_path: Path) -> None:
+    words = ("audit", "shapes_choice", "-r", "hf/shapes:steady", "--limit", "3", "--quiet")
+    elsewhere = ("--images", tmp_path / "pictures", "--store", tmp_path / "store.sqlite")
+    _, planned, _ = run(*words, *elsewhere, "--dry-run")
+    _, asked, _ = run(*words, *elsewhere, "--out", tmp_path / "out")
+    assert "pictures are there" not in planned + asked

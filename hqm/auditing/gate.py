@@ -44,6 +44,7 @@ from hqm.auditing.policy import (
     of_wordings,
 )
 from hqm.benchmark.findings import CODES
+from hqm.indicators import indicator_named
 from hqm.scoring.rules import advice_on_cut
 from hqm.text import annotation
 from hqm.types import Estimate
@@ -465,7 +466,7 @@ def _held(benchmark: BenchmarkAudit, estimate: Estimate, wanted: Requirement) ->
         return _absent(benchmark, what, sentence, remedy, wanted.reason, not wanted.optional)
     low, high, named = _ends(estimate, wanted)
     if wanted.rule == "within" and low is not None and high is not None:
-        return _equivalent(benchmark, estimate, wanted, (low, high))
+        return _equivalent(benchmark, estimate, _scaled(benchmark, estimate, wanted), (low, high))
     lower = wanted.end == "lower" or (not wanted.end and wanted.at_least is not None)
     end = low if lower else high
     if end is None or not math.isfinite(end):
@@ -531,6 +532,15 @@ def _of_these_two(benchmark: BenchmarkAudit, estimate: Estimate) -> list[str]:
         if each is not None and each.value is not None and span is not None:
             named.append(f"{title} is {each.value:.3f} [{span.low:.3f}, {span.high:.3f}]")
     return named
+
+
+def _scaled(benchmark: BenchmarkAudit, estimate: Estimate, wanted: Requirement) -> Requirement:
+    """Return the margin of a difference of scores in the metric's units: it is a share of its scale."""
+    low, high = benchmark.metrics.get(estimate.metric, {}).get("scale", (None, None))
+    of_scores = indicator_named(estimate.indicator)
+    if of_scores is None or of_scores.unit.kind != "score" or low is None or high is None:
+        return wanted
+    return wanted.model_copy(update={"within": wanted.bound * (high - low)})
 
 
 def _equivalent(

@@ -111,7 +111,7 @@ class Requirement(_Section):
     """The upper end must not lie above it."""
     within: float | None = Field(default=None, gt=0)
     """A margin of equivalence, declared here and not taken from the data: both ends must lie from
-    -within to within.
+    -within to within. Of a difference of scores it is a share of the metric's scale.
     """
     tasks: tuple[Task, ...] = ()
     """The tasks it is asked of; all unless given."""
@@ -459,6 +459,11 @@ def of_unmeasured(family: str, indicator: str) -> Remedy:
     }
     if family == "criterion":
         text = "Have people label a few hundred answers: --criterion FILE"
+    elif indicator == _OF_WORDINGS:
+        text = (
+            "Ask wordings with the same right answers too: --forms original,parallel2,parallel3"
+            " (a negated form is another question)"
+        )
     elif family in facets:
         text = _FACETS[facets[family]]
     else:

@@ -310,6 +310,11 @@ class Adapter:
     def prepare_images(self, form: Form) -> None:
         """Make sure that the pictures exist; an embedded benchmark draws them here."""
 
+    @property
+    def makes_pictures(self) -> bool:
+        """Whether `prepare_images` makes pictures, so that before an audit none is missing."""
+        return type(self).prepare_images is not Benchmark.prepare_images
+
     # --- judge procedures ---
 
     @property
@@ -717,9 +722,7 @@ class Benchmark(Adapter):
 
     @cached_property
     def checksums(self) -> Checksums:
-        """The sizes and checksums that its pictures must have; none where its card names no
-        list.
-        """
+        """The sizes and checksums of its pictures, where its card names a list."""
         return (
             Checksums.load(self.data / self.card.data.checksums)
             if self.card.data.checksums
@@ -773,9 +776,7 @@ class Benchmark(Adapter):
         return Alike(decides, reader, is_negated(item), reader.kind(item.prompt))
 
     def no_answer(self, response: Response) -> Verdict | None:
-        """The verdict on a response that is neither scored nor judged, because it is no answer;
-        None for an answer.
-        """
+        """The verdict on what is no answer and is not scored; None for an answer."""
         return no_answer(response, self.withheld)
 
     def oracle(self, name: str) -> Callable[[Item, Response], Verdict]:
@@ -786,9 +787,7 @@ class Benchmark(Adapter):
     def with_beside(
         self, item: Item, response: Response, answers: Mapping[str, Response]
     ) -> Response:
-        """The response together with the same respondent's other answers that the judge procedure
-        sees (`beside`).
-        """
+        """The response with the other answers that the judge procedure sees (`beside`)."""
         texts = {
             key: answers[key].text
             for key in self.beside(item)

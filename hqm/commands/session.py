@@ -554,9 +554,13 @@ class Session:
         live = [key for key, own in by_respondent.items() if own[0].assignment.respondent.live]
         judging = self.pending_judgements()
         asked = [forecasts[key] for key in live]
+        seen = live and not self.options.asking.blind
+        # those that a benchmark makes are there when they are asked about
+        made = {benchmark.name for benchmark in self.benchmarks if benchmark.makes_pictures}
+        missing = self.missing_images() if seen else {}
         return Plan(
             forecasts=forecasts,
-            images=self.missing_images() if live and not self.options.asking.blind else {},
+            images={name: count for name, count in missing.items() if name not in made},
             judging=judging,
             bounds=bounds(self.budget, asked, sum(judging.values())),
             refused=sum(job.refused for job in jobs),
@@ -605,9 +609,10 @@ class Session:
             )
 
     def fetch_images(self) -> None:
-        """Download the pictures that are on the web, if a live respondent will see them."""
+        """Make or download the pictures that a live respondent will see."""
         for benchmark in self.benchmarks:
             if not self.options.asking.blind and any(r.live for r in self.respondents(benchmark)):
+                benchmark.prepare_images(benchmark.original)
                 names = [item.image for item in benchmark.original.items if item.image]
                 benchmark.pictures.fetch(names, private=self.options.what.allow_private_images)
 

@@ -494,10 +494,7 @@ def findings_of(
     if pictures is not None:
         # a folder apart is fetched, and an embedded benchmark draws its pictures when they are
         # asked about
-        brought = (
-            bool(benchmark.card.data.folder)
-            or type(benchmark).prepare_images is not Benchmark.prepare_images
-        )
+        brought = bool(benchmark.card.data.folder) or benchmark.makes_pictures
         yield from check_images(pictures, brought)
 
 
