@@ -381,6 +381,9 @@ def _single(data: LeftOutScores, statistic: Statistic, families: Sequence[str]) 
         return Coefficient.absent(
             "degenerate", "all respondents have the same score in an administration", n
         )
+    if statistic == "rho_g":
+        # noise that exceeds the spread of the scores leaves no reliability, as the audit says
+        value = max(0.0, value)
     family_names = [f for f, k in zip(families, known.tolist(), strict=True) if k]
 
     def without(rows: Rows) -> tuple[float, float]:
