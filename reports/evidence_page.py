@@ -8,7 +8,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ from hqm.reports.phrases import Terms
 from hqm.reports.sentences import MendLine, mend_lines
 from hqm.reports.tables import Table, short
 
-from hqm import Audit, BenchmarkAudit, Gate, Policy, hold_against, to_mend
+from hqm import Audit, BenchmarkAudit, Gate, Policy, hold_against, indicator_named, to_mend
 
 if TYPE_CHECKING:
     import jinja2
@@ -179,12 +179,17 @@ class Section:
 
 
 def sections_of(audit: Audit, policy: Policy) -> list[Section]:
-    """The evidence on each benchmark."""
+    """The evidence on each benchmark, without the estimates that only the data hold."""
     held = hold_against(audit, policy)
     return [
-        _section(benchmark, i, held=held, version=audit.hqm_version)
+        _section(_on_page(benchmark), i, held=held, version=audit.hqm_version)
         for i, benchmark in enumerate(audit.audits, 1)
     ]
+
+
+def _on_page(audit: BenchmarkAudit) -> BenchmarkAudit:
+    named = ((e, indicator_named(e.indicator)) for e in audit.estimates)
+    return replace(audit, estimates=tuple(e for e, kind in named if kind is None or kind.on_page))
 
 
 def render(audit: Audit, sections: Sequence[Section]) -> str:

@@ -43,6 +43,12 @@ def indicator_named(name: str) -> Indicator | None:
     return next((indicator for indicator in listed if indicator.name == statistic), None)
 
 
+def is_on_page(estimate: str) -> bool:
+    """Whether reports show an estimate of this name (`Indicator.on_page`)."""
+    indicator = indicator_named(estimate)
+    return indicator is None or indicator.on_page
+
+
 def statistics() -> Mapping[str, Indicator]:
     """Name -> indicator, every name once, by families as reports show them."""
     places = {name: position for position, name in enumerate(INDICATOR_FAMILIES)}

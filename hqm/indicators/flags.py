@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hqm.indicators.cases import Case
+from hqm.indicators.catalogue import is_on_page
 from hqm.psychometrics import FamilyDependence, range_restriction
 from hqm.scoring.metrics import Array
 from hqm.types import Estimate
@@ -262,7 +263,7 @@ def _from_estimates(case: Case, estimates: Sequence[Estimate]) -> Iterable[Warne
     others.
     """
     carriers: dict[tuple[str, str], list[Estimate]] = {}
-    for estimate in estimates:
+    for estimate in (e for e in estimates if is_on_page(e.indicator)):
         for flag in estimate.flags:
             if flag in FLAGS and flag != "FEW_MODELS":
                 carriers.setdefault((flag, estimate.indicator.partition(".")[0]), []).append(

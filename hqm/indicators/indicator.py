@@ -235,6 +235,9 @@ class Indicator:
     repeats
         Whether it is 1 by construction where answers are drawn without chance, so that it then says
         nothing.
+    on_page
+        Whether reports show it. One coefficient stands there for each question; `audit.json` and
+        Python have the others too.
     """
 
     name: str
@@ -250,6 +253,7 @@ class Indicator:
     headline: tuple[Family, ...] = ()
     repeats: bool = False
     one_sided: bool = False
+    on_page: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "title", self.title or self.name.replace("_", " "))

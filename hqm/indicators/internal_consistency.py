@@ -167,6 +167,7 @@ _CONSISTENCY = (
     ),
     Indicator(
         name="kr21",
+        on_page=False,
         unit=RELIABILITY,
         title="KR-21",
         family=_FAMILY,
@@ -177,6 +178,7 @@ _CONSISTENCY = (
     ),
     Indicator(
         name="lambda2",
+        on_page=False,
         unit=RELIABILITY,
         one_sided=True,
         title="Guttman's lambda-2",
@@ -188,6 +190,7 @@ _CONSISTENCY = (
     ),
     Indicator(
         name="split_half",
+        on_page=False,
         unit=RELIABILITY,
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS,),
@@ -200,6 +203,7 @@ _CONSISTENCY = (
     ),
     Indicator(
         name="stratified_alpha",
+        on_page=False,
         unit=RELIABILITY,
         one_sided=True,
         family=_FAMILY,
@@ -306,6 +310,7 @@ _RATERS = (
 
 _ONE_WAY = Indicator(
     name="icc_11",
+    on_page=False,
     unit=AGREEMENT,
     one_sided=True,
     title="ICC(1,1), one-way",
@@ -321,6 +326,7 @@ _ONE_WAY = Indicator(
 )
 _ONE_WAY_K = Indicator(
     name="icc_1k",
+    on_page=False,
     unit=AGREEMENT,
     one_sided=True,
     title="ICC(1,k), one-way",
@@ -336,6 +342,7 @@ _ONE_WAY_K = Indicator(
 )
 _AGREEMENT_K = Indicator(
     name="icc_ak",
+    on_page=False,
     unit=AGREEMENT,
     one_sided=True,
     title="ICC(A,k), agreement",
@@ -350,6 +357,7 @@ _AGREEMENT_K = Indicator(
 )
 _CONSISTENCY_K = Indicator(
     name="icc_ck",
+    on_page=False,
     unit=AGREEMENT,
     one_sided=True,
     title="ICC(C,k), consistency",
@@ -403,6 +411,7 @@ _NAMED_COEFFICIENTS = (
     ),
     Indicator(
         name="alpha_standardized",
+        on_page=False,
         unit=RELIABILITY,
         title="standardised alpha",
         family=(CONSISTENCY,),

@@ -355,6 +355,7 @@ indicators = (
     ICC_A1,
     Indicator(
         name="icc_c1",
+        on_page=False,
         unit=AGREEMENT,
         one_sided=True,
         title="ICC(C,1), consistency",
@@ -370,6 +371,7 @@ indicators = (
     ),
     Indicator(
         name="ccc",
+        on_page=False,
         unit=CORRELATION,
         one_sided=True,
         title="Lin's concordance",

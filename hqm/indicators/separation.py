@@ -308,6 +308,7 @@ indicators = (
     ),
     Indicator(
         name="levels",
+        on_page=False,
         unit=LEVELS,
         family=_FAMILY,
         needs=_PAIRS,
