@@ -20,6 +20,7 @@ from hqm.respondents.hf_families import FAMILIES, family_of
 from hqm.text import storable
 from tests.conftest import NIGHTLY, needs_torch, nightly
 from tests.messages import pattern_of, tells, text_of
+from tests.shrunken_models import CLASSES, build_class
 from tests.tiny_models import DECODERS, MODELS, build
 
 pytestmark = needs_torch
@@ -49,6 +50,10 @@ SHARED = {
     "gemma4": "prefix",
     **{f"llava before {decoder}": "prefix" for decoder in DECODERS},
     "llava before jamba": "features",
+    **dict.fromkeys(CLASSES, "prefix"),
+    "idefics2": "features",
+    "qianfan_ocr": "features",
+    "t5gemma2": "features",
 }
 """What each of the tiny models has to share."""
 QUESTIONS = (
@@ -82,7 +87,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
     def folder(name: str) -> Path:
         if not (root / name).exists():
-            build(name, root / name)
+            (build_class if name in CLASSES else build)(name, root / name)
         return root / name
 
     return folder
@@ -139,8 +144,6 @@ def test_every_family_says_what_plain_generate_says(
 
     Sampled: our draws within generate, one at a time.
     """
-    import torch
-    from PIL import Image
 
     respondent = make_respondent(f"hf/{made(name)}")
     alone = make_respondent(f"hf/{made(name)}", batch=1)
@@ -153,36 +156,86 @@ def test_every_family_says_what_plain_generate_says(
     assert len({text for text, _ in texts(sampled).values()}) > 6, "the draws differ"
 
     greedy = texts(answers(respondent, asked(pictures, 0.0)))
-    loaded = respondent._loaded  # type: ignore[attr-defined]
-    said: dict[tuple[str, str], str] = {}
-    for question, picture in {key[:2]: None for key in greedy}:
-        prompt = loaded.family.asked(question) if loaded.form else chat(loaded.processor, question)
-        image = Image.open(picture).convert("RGB")
-        begins = not prompt.startswith("<s>")
-        inputs = loaded.processor(
-            images=image, text=prompt, return_tensors="pt", add_special_tokens=begins
-        )
-        inputs.pop("labels", None)
-        with torch.inference_mode():
-            tokens = loaded.model.generate(**inputs, do_sample=False, max_new_tokens=6)[0].tolist()
-        given = inputs["input_ids"][0].tolist()
-        tokens = tokens[len(given) :] if tokens[: len(given)] == given else tokens
-        # a model of random weights may say NUL, which no store can hold
-        said[question, picture] = storable(
-            loaded.tokenizer.decode(tokens, skip_special_tokens=True).strip()
-        )
+    plain = {key[:2]: said_by_generate(respondent, *key[:2], 6) for key in greedy}
     assert {key: text for key, (text, _) in greedy.items()} == {
-        key: said[key[:2]] for key in greedy
+        key: plain[key[:2]] for key in greedy
     }
     by_picture = {p: [t for (_, q, _), t in greedy.items() if q == str(p)] for p in pictures}
     assert len({str(row) for row in by_picture.values()}) > 1, "the pictures are seen"
+
+
+def said_by_generate(respondent: Any, question: str, picture: str, tokens: int) -> str:
+    """The greedy answer of transformers' own `generate` to one prompt."""
+    import torch
+    from PIL import Image
+
+    loaded = respondent._loaded
+    prompt = respondent._prompt(
+        Request(question, None if picture == "None" else Path(picture), Sampling(), 0)
+    )
+    inputs = loaded.processor(
+        images=None if picture == "None" else Image.open(picture).convert("RGB"),
+        text=prompt,
+        return_tensors="pt",
+        add_special_tokens=not prompt.startswith("<s>"),
+        **respondent._engine.reader._options,
+    )
+    inputs.pop("labels", None)
+    with torch.inference_mode():
+        drawn = loaded.model.generate(**inputs, do_sample=False, max_new_tokens=tokens)[0].tolist()
+    read = inputs["input_ids"][0].tolist()
+    drawn = drawn[len(read) :] if drawn[: len(read)] == read else drawn
+    # a model of random weights may say NUL, which no store can hold
+    return storable(loaded.tokenizer.decode(drawn, skip_special_tokens=True).strip())
+
+
+KINDS = {
+    "yes/no": ("Is there a dog in the image? Answer yes or no.", 2),
+    "choice": ("What color is the circle?\nA. red\nB. blue\nAnswer with the letter.", 2),
+    "caption": ("Describe the image.", 12),
+}
+"""A question of each kind, and the number of tokens of its answer."""
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_class_answers_as_plain_generate(
+    name: str, made: Callable[[str], Path], pictures: list[Path]
+) -> None:
+    """Questions of every kind by night, with and without a picture; in other runs a choice."""
+    respondent: Any = make_respondent(f"hf/{made(name)}")
+    kinds = KINDS if NIGHTLY else {"choice": KINDS["choice"]}
+    shown = [
+        Request(question, picture, Sampling(0.0, 1.0, tokens, 0), 1, words=("A", "B"))
+        for question, tokens in kinds.values()
+        for picture in pictures
+    ]
+    blind = [replace(request, image=None) for request in shown[::3]]
+    if not NIGHTLY or name in LOOKING:
+        blind = []
+    got = answers(respondent, shown) | (answers(respondent, blind) if blind else {})
+    for (question, picture, _), response in got.items():
+        tokens = next(tokens for text, tokens in kinds.values() if text == question)
+        assert response.text == said_by_generate(respondent, question, picture, tokens)
+        assert picture == "None" or response.detail["shared"] == SHARED[name], respondent.how
+    first = {str(got[shown[-3].prompt, str(p), 0].detail["p"]) for p in pictures}
+    assert len(first) > 1, "the pictures are seen"
 
 
 def test_the_page_says_what_every_tiny_model_shares() -> None:
     """The table of docs/respondents.md, which this file makes: `python -m tests.test_families`."""
     page = (Path(__file__).parent.parent / "docs" / "respondents.md").read_text(encoding="utf-8")
     assert table_of_sharing() in page
-    assert len(SHARED) >= 40
+    assert len(classes()) >= 40
+
+
+def classes() -> set[str]:
+    """The classes of transformers that are asked, by their names."""
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as NAMES,
+    )
+
+    types = {name.replace("blip2", "blip-2") for name in SHARED}
+    return {NAMES[name] for name in types if name in NAMES}
 
 
 def table_of_sharing() -> str:
@@ -248,6 +301,7 @@ LOOKING = (
     "instructblip",
     "instructblip_t5",
     "internvl_question_first",
+    "got_ocr2",
 )
 """Those that answer no question without a picture: their class, their processor or their chat
 template asks for one.
@@ -742,7 +796,7 @@ def test_an_error_after_the_check_costs_no_answer(
     requests = asked(pictures, 1.0)
     respondent: Any = make_respondent(f"hf/{made('llava')}")
     whole = texts(answers(respondent, requests))
-    respondent._engine.packs = False
+    respondent._engine.packs = respondent._engine.joins_pictures = False
     failing(respondent, lambda s: len(s["input_ids"]) > 1)
     assert texts(answers(respondent, requests)) == whole
     assert respondent._engine.sharing != "prefix"

@@ -110,7 +110,7 @@ def vision_settings(**more: Any) -> dict[str, Any]:
     }
 
 
-def _save(folder: Path, model: Any, processor: Any, tok: Any) -> Path:
+def save(folder: Path, model: Any, processor: Any, tok: Any) -> Path:
     from transformers import GenerationConfig
 
     model.generation_config = GenerationConfig(
@@ -185,7 +185,7 @@ def llava(folder: Path, **options: Any) -> Path:
     from transformers import LlavaForConditionalGeneration
 
     config, processor, tok = llava_parts(**options)
-    return _save(folder, LlavaForConditionalGeneration(config), processor, tok)
+    return save(folder, LlavaForConditionalGeneration(config), processor, tok)
 
 
 def llava_next(
@@ -232,7 +232,7 @@ def llava_next(
         image_seq_length=(size // patch) ** 2,
         image_grid_pinpoints=grid,
     )
-    return _save(folder, LlavaNextForConditionalGeneration(config), processor, tok)
+    return save(folder, LlavaNextForConditionalGeneration(config), processor, tok)
 
 
 def llava_onevision(folder: Path) -> Path:
@@ -271,7 +271,7 @@ def llava_onevision(folder: Path) -> Path:
         image_grid_pinpoints=grid,
         vision_feature_layer=-1,
     )
-    return _save(folder, LlavaOnevisionForConditionalGeneration(config), processor, tok)
+    return save(folder, LlavaOnevisionForConditionalGeneration(config), processor, tok)
 
 
 def _qwen_parts(
@@ -308,7 +308,7 @@ def _qwen_parts(
 
 def _qwen(folder: Path, made: Callable[[Any, dict[str, Any]], Any], processor_class: type) -> Path:
     processor, tok, ids = _qwen_parts(processor_class)
-    return _save(folder, made(tok, ids), processor, tok)
+    return save(folder, made(tok, ids), processor, tok)
 
 
 def qwen2_vl_parts(
@@ -342,7 +342,7 @@ def qwen2_vl(folder: Path, **options: Any) -> Path:
     from transformers import Qwen2VLForConditionalGeneration
 
     config, processor, tok = qwen2_vl_parts(**options)
-    return _save(folder, Qwen2VLForConditionalGeneration(config), processor, tok)
+    return save(folder, Qwen2VLForConditionalGeneration(config), processor, tok)
 
 
 def qwen2_5_vl(folder: Path) -> Path:
@@ -492,7 +492,7 @@ def llava_before(decoder: str, folder: Path) -> Path:
 
     config, processor, tok = llava_parts()
     config.text_config = AutoConfig.for_model(decoder, **text_settings(tok, **DECODERS[decoder]))
-    return _save(folder, LlavaForConditionalGeneration(config), processor, tok)
+    return save(folder, LlavaForConditionalGeneration(config), processor, tok)
 
 
 def vipllava(folder: Path) -> Path:
@@ -507,7 +507,7 @@ def vipllava(folder: Path) -> Path:
         vision_feature_layers=[-2, -1],
         image_seq_length=17,
     )
-    return _save(folder, VipLlavaForConditionalGeneration(made), processor, tok)
+    return save(folder, VipLlavaForConditionalGeneration(made), processor, tok)
 
 
 def mllama(folder: Path) -> Path:
@@ -542,7 +542,7 @@ def mllama(folder: Path) -> Path:
     for name, weight in model.named_parameters():
         if "gate" in name and weight.numel() == 1:
             torch.nn.init.ones_(weight)  # they begin closed
-    return _save(folder, model, processor, tok)
+    return save(folder, model, processor, tok)
 
 
 def aya_vision(folder: Path) -> Path:
@@ -575,7 +575,7 @@ def aya_vision(folder: Path) -> Path:
         vision_feature_layer=-1,
         adapter_layer_norm_eps=1e-6,
     )
-    return _save(folder, AyaVisionForConditionalGeneration(config), processor, tok)
+    return save(folder, AyaVisionForConditionalGeneration(config), processor, tok)
 
 
 def gemma4(folder: Path) -> Path:
@@ -627,7 +627,7 @@ def gemma4(folder: Path) -> Path:
         boi_token_id=tok.boi_token_id,
         eoi_token_id=tok.eoi_token_id,
     )
-    return _save(folder, Gemma4ForConditionalGeneration(config), processor, tok)
+    return save(folder, Gemma4ForConditionalGeneration(config), processor, tok)
 
 
 def _plain_ids(tok: Any) -> dict[str, Any]:
@@ -679,7 +679,7 @@ def internvl(folder: Path, *, chat: str | None = None) -> Path:
         image_token_id=tok.context_image_token_id,
         image_seq_length=4,
     )
-    return _save(folder, InternVLForConditionalGeneration(config), processor, tok)
+    return save(folder, InternVLForConditionalGeneration(config), processor, tok)
 
 
 def _idefics(
@@ -729,7 +729,7 @@ def _idefics(
         image_token_id=tok.image_token_id,
         pad_token_id=tok.pad_token_id,
     )
-    return _save(
+    return save(
         folder, getattr(transformers, f"{name}ForConditionalGeneration")(config), processor, tok
     )
 
@@ -792,7 +792,7 @@ def gemma3(folder: Path) -> Path:
     )
     model = Gemma3ForConditionalGeneration(config)
     torch.nn.init.normal_(model.model.multi_modal_projector.mm_input_projection_weight)
-    return _save(folder, model, processor, tok)
+    return save(folder, model, processor, tok)
 
 
 def paligemma(
@@ -830,7 +830,7 @@ def paligemma(
         vocab_size=len(tok),
         image_token_index=tok.image_token_id,
     )
-    return _save(folder, PaliGemmaForConditionalGeneration(config), processor, tok)
+    return save(folder, PaliGemmaForConditionalGeneration(config), processor, tok)
 
 
 def pixtral(folder: Path) -> Path:
@@ -861,7 +861,7 @@ def pixtral(folder: Path) -> Path:
         vision_feature_layer=-1,
         vision_feature_select_strategy="full",
     )
-    return _save(folder, LlavaForConditionalGeneration(config), processor, tok)
+    return save(folder, LlavaForConditionalGeneration(config), processor, tok)
 
 
 def _blip_parts(tok: Any) -> dict[str, Any]:
@@ -931,7 +931,7 @@ def blip2(folder: Path, decoder: Callable[[Any], Any] = _opt) -> Path:
     processor = Blip2Processor(_blip_images(), tok, num_query_tokens=4)  # adds its picture token
     model = Blip2ForConditionalGeneration(Blip2Config(text_config=decoder(tok), **_blip_parts(tok)))
     torch.nn.init.normal_(model.query_tokens)
-    return _save(folder, model, processor, tok)
+    return save(folder, model, processor, tok)
 
 
 def blip2_t5(folder: Path) -> Path:
@@ -956,7 +956,7 @@ def instructblip(folder: Path, decoder: Callable[[Any], Any] | None = None) -> P
         InstructBlipConfig(text_config=text, **_blip_parts(tok))
     )
     torch.nn.init.normal_(model.query_tokens)
-    return _save(folder, model, processor, tok)
+    return save(folder, model, processor, tok)
 
 
 def instructblip_t5(folder: Path) -> Path:

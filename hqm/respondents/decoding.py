@@ -112,6 +112,10 @@ class Engine:
         """Whether the questions about a picture run as one sequence; False once that changed
         answers.
         """
+        self.joins_pictures = True
+        """Whether several pictures run through the model at a time; False once that changed
+        answers.
+        """
         self.most: int | None = None
         """The most rows that are answered at a time, once memory ran out."""
         self.whole = not getattr(self.model.config, "is_encoder_decoder", False)
@@ -158,6 +162,7 @@ class Engine:
             chooser,
             max_tokens,
             packs=self.packs,
+            joins_pictures=self.joins_pictures,
             whole=whole if pictured else lambda _: nullcontext(),
             first=self._first,
             pool=self._pool,
@@ -354,7 +359,12 @@ class Engine:
             level = self.sharing
             try:
                 shared = self._trial(self._answer_batch, *asked)
-                plain = self._trial(self._alone if level == "nothing" else self._plain, *asked)
+                # some models read padding, so that of several prompts plain `generate` errs itself
+                agree = any(
+                    self._agree(shared, self._trial(way, *asked))
+                    for way in (self._plain, self._alone)
+                    if level != "nothing" or way == self._alone
+                )
             except Exception as error:  # a model's forward pass may fail in any way
                 if is_out_of_memory(error):
                     raise
@@ -364,7 +374,7 @@ class Engine:
                     why = f"with {_IN_WORDS[level]} the model fails: {_first_line(error)}"
                     self._step_down(why)
                 continue
-            if self._agree(shared, plain):
+            if agree:
                 self._checked.add(level)
             else:
                 self._step_down(
@@ -386,6 +396,8 @@ class Engine:
         """Share less, or the same in a simpler way; `final` where no simpler way can help."""
         if self.sharing == "prefix" and self.packs and not final:
             self.packs = False
+        elif self.sharing == "prefix" and self.joins_pictures and not final:
+            self.joins_pictures = False
         elif self.sharing == "features" and self.whole:
             self.whole = False
         elif self.sharing == "nothing":

@@ -48,10 +48,9 @@ class Family:
         "model.visual",
         "model.vision_model",
         "vision_model",
+        "model.encoder.vision_tower",
     )
     """Where the vision tower may be within the model."""
-    nested: bool = True
-    """Whether its processor takes the pictures as one list a prompt."""
     needs: tuple[str, ...] = ()
     """Modules that its processor cannot do without, and HQM does not bring."""
     reads_pixels: bool = False
@@ -112,7 +111,6 @@ FAMILIES: tuple[Family, ...] = (
         why=_BLIP,
         form="Question: {question} Answer:",
         source="transformers' page of BLIP-2; the model card of blip2-opt-2.7b",
-        nested=False,
     ),
     Family(
         "InstructBLIP",
@@ -124,7 +122,6 @@ FAMILIES: tuple[Family, ...] = (
         ),
         form="{question}",
         source="transformers' page of InstructBLIP; the model card of instructblip-vicuna-7b",
-        nested=False,
     ),
     Family("Pixtral", ("pixtral",), needs=("torchvision",)),
     Family("Mistral 3", ("mistral3",), needs=("torchvision",)),

@@ -78,7 +78,7 @@ class EncodedPicture:
         )
 
 
-def device_options(loaded: Loaded, device: Any) -> dict[str, str]:
+def device_options(loaded: Loaded, device: Any) -> dict[str, Any]:
     """Return the options that make a processor scale pictures on the model's GPU.
 
     Only torchvision's processors can, and not with Lanczos resampling.
@@ -111,8 +111,12 @@ class Reader:
             loaded.processor,
             loaded.tokenizer,
         )
-        self.nested = loaded.family.nested
-        self._device_options = device_options(loaded, loaded.model.device)
+        self._nested = True
+        """Whether the processor gets the pictures as one list a prompt; False once it refused."""
+        self._options = device_options(loaded, loaded.model.device)
+        if "mm_token_type_ids" in getattr(loaded.processor, "model_input_names", ()):
+            # some processors make them in `apply_chat_template` only
+            self._options["return_mm_token_type_ids"] = True
         self._pixels: dict[Any, dict[str, Any]] = {}
         """The processed tensors of each picture, for prompts that cannot be split."""
         self._encoded: dict[tuple[Any, tuple[int, ...]], EncodedPicture] = {}
@@ -188,30 +192,40 @@ class Reader:
             return self._processed(prompts)
 
     def _processed(self, prompts: Sequence[Prompt]) -> Any:
-        pictures: Any = [p.picture for p in prompts if p.picture is not None]
-        if self.nested:
-            pictures = [[picture] for picture in pictures]
-        texts = [p.text for p in prompts]
-        made = self.processor(
-            images=pictures or None,
-            text=texts,
-            return_tensors="pt",
-            padding=True,
-            add_special_tokens=self._adds_first_token(prompts[0].text),
-            **self._device_options,
-        )
+        pictures = [p.picture for p in prompts if p.picture is not None]
+        try:
+            made = self._called(prompts, [[p] for p in pictures] if self._nested else pictures)
+        except Exception:  # a processor refuses in any way
+            if not self._nested or not pictures:
+                raise
+            made = None
+            with suppress(Exception):
+                made = self._called(prompts, pictures)
+            if made is None:
+                raise
+            self._nested = False
         made.pop("labels", None)
         if "qformer_input_ids" in made:
             # the processor pads the Q-Former's text as the decoder's, on the left, where its
             # positions begin
             read = self.processor.qformer_tokenizer(
-                texts, padding=True, padding_side="right", return_tensors="pt"
+                [p.text for p in prompts], padding=True, padding_side="right", return_tensors="pt"
             )
             made["qformer_input_ids"], made["qformer_attention_mask"] = (
                 read["input_ids"],
                 read["attention_mask"],
             )
         return made
+
+    def _called(self, prompts: Sequence[Prompt], pictures: Sequence[Any]) -> Any:
+        return self.processor(
+            images=pictures or None,
+            text=[p.text for p in prompts],
+            return_tensors="pt",
+            padding=True,
+            add_special_tokens=self._adds_first_token(prompts[0].text),
+            **self._options,
+        )
 
     def _adds_first_token(self, text: str) -> bool:
         """Whether the tokenizer adds its first token: not where the chat template wrote it."""

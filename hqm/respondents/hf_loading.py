@@ -7,6 +7,7 @@ trained file byte by byte: the same model, with the same identity and seeds.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import json
@@ -19,7 +20,6 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from hqm.errors import RespondentError
@@ -226,11 +226,12 @@ class Loaded:
         return "" if getattr(self.processor, "chat_template", None) else self.family.form
 
 
-class _NoVideos(SimpleNamespace):
-    """Stands for a processor's video part, whose settings chat templates read."""
+class _NoVideos:
+    """Stands for a processor's video part, whose settings processors and chat templates read."""
 
-    num_frames = None
-    fps = None
+    def __getattr__(self, name: str) -> None:
+        if name.startswith("__"):
+            raise AttributeError(name)
 
 
 def pictures_only(cls: Any) -> Any:
@@ -455,11 +456,17 @@ def _processor(path: str, kind: str, options: dict[str, Any]) -> Any:
     """The model's processor; without its part for videos where only that part stands in the way."""
     import transformers
     from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES
+    from transformers.processing_utils import ProcessorMixin
 
     try:
         return transformers.AutoProcessor.from_pretrained(path, **options)
     except Exception:
-        cls = getattr(transformers, str(PROCESSOR_MAPPING_NAMES.get(kind)), None)
+        # of some types of models only the checkpoint says which processor they have
+        named = PROCESSOR_MAPPING_NAMES.get(kind)
+        with contextlib.suppress(Exception):
+            saved, _ = ProcessorMixin.get_processor_dict(path, **options)
+            named = saved.get("processor_class", named)
+        cls = getattr(transformers, str(named), None)
         if cls is None or "video_processor" not in cls.get_attributes():
             raise
         return pictures_only(cls).from_pretrained(path, **options)

@@ -38,6 +38,8 @@ class Scheduler:
     packs
         Whether questions may stand side by side behind their picture; otherwise the prefix is
         repeated for each.
+    joins_pictures
+        Whether several pictures may run through the model at a time.
     pool
         Memory of finished rows, for new ones.
     whole
@@ -57,6 +59,7 @@ class Scheduler:
         max_tokens: int,
         *,
         packs: bool,
+        joins_pictures: bool,
         pool: BufferPool,
         whole: Callable[[Sequence[EncodedPicture]], AbstractContextManager[None]] | None = None,
         first: int = 0,
@@ -74,6 +77,7 @@ class Scheduler:
         self._last_prefix: tuple[EncodedPicture, CacheRows, Any] | None = None
         """The prefix of a picture of which further questions wait."""
         self._most = _TOKENS_GPU if model.device.type == "cuda" else _TOKENS_CPU
+        self._most_of_pictures = self._most if joins_pictures else 0
         self._window = _window(model.config.get_text_config())
 
     @property
@@ -257,7 +261,7 @@ class Scheduler:
             seen, part, shift = self._last_prefix
             made[id(seen)] = part, shift
         new = {id(seen): seen for seen in pictures if id(seen) not in made}
-        for group in groups_of_like_shape(list(new.values()), self._most):
+        for group in groups_of_like_shape(list(new.values()), self._most_of_pictures):
             prefill = Prefill.of(self.model, group)
             for place, seen in enumerate(group):
                 shift = None if prefill.shift is None else prefill.shift[place : place + 1]
@@ -266,9 +270,10 @@ class Scheduler:
 
     def _in_rows(self, rows: Sequence[tuple[int, EncodedPicture, Sequence[int]]]) -> None:
         """Answer rows one length at a time, where they cannot stand side by side."""
-        lengths: dict[tuple[int, object], list[tuple[int, EncodedPicture, Sequence[int]]]] = {}
+        lengths: dict[tuple[object, ...], list[tuple[int, EncodedPicture, Sequence[int]]]] = {}
         for row in rows:
-            lengths.setdefault((len(row[1].prefix), row[1].shape), []).append(row)
+            alone = 0 if self._most_of_pictures else id(row[1])
+            lengths.setdefault((len(row[1].prefix), row[1].shape, alone), []).append(row)
         for same in lengths.values():
             pictures = list({id(seen): seen for _, seen, _ in same}.values())
             place = {id(seen): at for at, seen in enumerate(pictures)}

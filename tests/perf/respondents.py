@@ -42,7 +42,7 @@ from transformers import LlavaForConditionalGeneration, set_seed
 
 from hqm.respondents.hf_loading import Loaded, load
 from tests.perf.ways import Clock, administered, answers_of, benchmark_folder, plain, respondent_of
-from tests.tiny_models import _save, llava_parts
+from tests.tiny_models import llava_parts, save
 
 SHAPES: dict[str, dict[str, Any]] = {
     "small": {
@@ -68,7 +68,7 @@ def make_model(folder: Path, shape: str, device: str, dtype: str) -> Loaded:
     """The model, its weights from a seed."""
     set_seed(0)
     config, processor, tok = llava_parts(size=336, patch=14, **SHAPES[shape])
-    _save(folder, LlavaForConditionalGeneration(config), processor, tok)
+    save(folder, LlavaForConditionalGeneration(config), processor, tok)
     return load(str(folder), revision="", device=device, dtype=dtype, attention="auto", name="perf")
 
 
