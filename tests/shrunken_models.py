@@ -247,15 +247,14 @@ def small_images(kind: Any, more: Mapping[str, Any]) -> Any:
         settings["size"] = {"shortest_edge": 16 * 16, "longest_edge": 64 * 64}
     elif size:
         settings["size"] = dict.fromkeys(size, 32)
-    for name, value in (
-        ("crop_size", {"height": 32, "width": 32}),
-        ("patch_size", 8),
-        ("min_pixels", 16 * 16),
-        ("max_pixels", 64 * 64),
-        ("image_grid_pinpoints", [[32, 64], [64, 32]]),
-    ):
-        if getattr(made, name, None) is not None:
-            settings[name] = value
+    others = {
+        "crop_size": {"height": 32, "width": 32},
+        "patch_size": 8,
+        "min_pixels": 16 * 16,
+        "max_pixels": 64 * 64,
+        "image_grid_pinpoints": [[32, 64], [64, 32]],
+    }
+    settings |= {n: value for n, value in others.items() if getattr(made, n, None) is not None}
     return kind(**{**settings, **more})
 
 
