@@ -403,7 +403,7 @@ _OUTCOMES = {
 def gate_table(gate: Gate) -> Table:
     """Every test of the policy: what did not pass first, with what to do."""
     order = tuple(_OUTCOMES)
-    return Table(
+    return Table.of(
         f"Policy “{gate.policy}”: {'passed' if gate.passed else 'not passed'}",
         ("Outcome", "Test", "What was held against what", "What to do"),
         rows=tuple(

@@ -19,12 +19,7 @@ from hqm.reports.comparison_answers import (
 )
 from hqm.reports.evidence_page import environment
 from hqm.reports.latex_tables import (
-    Column,
-    Entry,
-    PaperTable,
     measured,
-    on_page,
-    plain,
 )
 from hqm.reports.paper import quality
 from hqm.reports.phrases import counted
@@ -37,13 +32,13 @@ from hqm.reports.report_figures import (
 )
 from hqm.reports.sentences import SOURCES, Points, largest
 from hqm.reports.side_tables import TOOLS_TITLE, harness_tables
-from hqm.reports.tables import Mark, Table, number, short
+from hqm.reports.tables import Column, Mark, Table, Text, number, short
 
 from hqm import Comparison, Measure
 from hqm.psychometrics import Coefficient
 
 
-def comparison_tables(comparison: Comparison, *, every: bool = True) -> tuple[PaperTable, ...]:
+def comparison_tables(comparison: Comparison, *, every: bool = True) -> tuple[Table, ...]:
     """Table 1 of a paper, and with `every` a table for everything else that was compared; tables
     without rows are left out.
     """
@@ -55,7 +50,7 @@ def comparison_tables(comparison: Comparison, *, every: bool = True) -> tuple[Pa
     return tuple(table for table in tables if table.rows)
 
 
-def p_value(p: float) -> Entry:
+def p_value(p: float) -> Text:
     """A p-value, with a bound where three digits would say 0.
 
     >>> p_value(0.00004).text, p_value(0.0421).text
@@ -67,7 +62,7 @@ def p_value(p: float) -> Entry:
     )
 
 
-def _coefficient(coefficient: Coefficient | None) -> Entry:
+def _coefficient(coefficient: Coefficient | None) -> Text:
     return (
         measured(None)
         if coefficient is None
@@ -88,13 +83,13 @@ def _protocol(comparison: Comparison) -> tuple[str, ...]:
     return (tested, *(f"{line}." for line in comparison.protocol))
 
 
-def _differences(comparison: Comparison) -> PaperTable:
+def _differences(comparison: Comparison) -> Table:
     rows = tuple(
         (
-            plain(indicator_name(d.indicator)),
-            plain("own" if d.length is None else f"{number(d.length, 0)} items"),
-            plain(d.first),
-            plain(d.second),
+            Text(indicator_name(d.indicator)),
+            Text("own" if d.length is None else f"{number(d.length, 0)} items"),
+            Text(d.first),
+            Text(d.second),
             measured(d.others.first),
             measured(d.others.second),
             measured(d.others.difference, d.these.low, d.these.high),
@@ -105,7 +100,7 @@ def _differences(comparison: Comparison) -> PaperTable:
         for d in comparison.differences
     )
     these, others = "These respondents (fixed facet)", "Other respondents (random facet)"
-    return PaperTable(
+    return Table(
         "differences",
         "Tests of the differences between measures.",
         columns=(
@@ -162,7 +157,7 @@ def beyond_chance(comparison: Comparison) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _leaderboard(comparison: Comparison) -> PaperTable:
+def _leaderboard(comparison: Comparison) -> Table:
     ranks = [comparison.ranks.get(m.label, {}) for m in comparison.measures]
     order = sorted(
         range(len(comparison.respondents)),
@@ -177,7 +172,7 @@ def _leaderboard(comparison: Comparison) -> PaperTable:
     rows = []
     for i in order:
         name = comparison.respondents[i]
-        entries = [plain(short(name))]
+        entries = [Text(short(name))]
         for m, sure in zip(comparison.measures, ranks, strict=True):
             score = measured(m.scores[name], *m.intervals.get(name, (None, None)))
             low, high = sure.get(name, (0, 0))
@@ -190,10 +185,10 @@ def _leaderboard(comparison: Comparison) -> PaperTable:
             )
             entries += [
                 replace(score, mark=mark),
-                plain("–" if not low else str(low) if low == high else f"{low}–{high}"),
+                Text("–" if not low else str(low) if low == high else f"{low}–{high}"),
             ]
         rows.append(tuple(entries))
-    return PaperTable(
+    return Table(
         "leaderboards",
         "Leaderboards side by side.",
         tuple(columns),
@@ -209,15 +204,15 @@ def _leaderboard(comparison: Comparison) -> PaperTable:
     )
 
 
-def _agreement(comparison: Comparison) -> PaperTable:
+def _agreement(comparison: Comparison) -> Table:
     apart = {(s.first, s.second): s for s in comparison.separations}
     rows = []
     for agreement in comparison.agreements:
         pair = apart.get((agreement.first, agreement.second))
         rows.append(
             (
-                plain(agreement.first),
-                plain(agreement.second),
+                Text(agreement.first),
+                Text(agreement.second),
                 _coefficient(agreement.pearson),
                 _coefficient(agreement.tau),
                 measured(agreement.corrected),
@@ -228,7 +223,7 @@ def _agreement(comparison: Comparison) -> PaperTable:
             )
         )
     separated = "Pairs of respondents separated"
-    return PaperTable(
+    return Table(
         "agreement",
         "Do the measures order the respondents alike?",
         columns=(
@@ -254,14 +249,14 @@ def _agreement(comparison: Comparison) -> PaperTable:
     )
 
 
-def _growth(comparison: Comparison) -> PaperTable:
+def _growth(comparison: Comparison) -> Table:
     rows = []
     for forecast in comparison.growth:
         grown = [_coefficient(c) for _, c in (*forecast.items, *forecast.seeds)]
         needed = [measured(c.value, digits=0) for _, c in forecast.needed]
         rows.append(
             (
-                plain(forecast.measure),
+                Text(forecast.measure),
                 measured(forecast.length, digits=0),
                 _coefficient(forecast.now),
                 *grown,
@@ -269,10 +264,10 @@ def _growth(comparison: Comparison) -> PaperTable:
             )
         )
     if not rows:
-        return PaperTable("growth", "", (), ())
+        return Table("growth", "", (), ())
     first = comparison.growth[0]
     more = [f"+{number(length - first.length, 0)}" for length, _ in first.items]
-    return PaperTable(
+    return Table(
         "growth",
         "What more items or seeds would bring.",
         columns=(
@@ -320,7 +315,7 @@ def parts(comparison: Comparison) -> tuple[Part, ...]:
     made = {table.name: table for table in comparison_tables(comparison)}
     every = []
     for title, (names, shows) in _PARTS.items():
-        tables = tuple(on_page(made[name]) for name in names if name in made)
+        tables = tuple(made[name] for name in names if name in made)
         if tables:
             every.append(Part(title, tuple(shows(comparison)), tables))
     return tuple(every)
@@ -366,7 +361,7 @@ def render(comparison: Comparison) -> str:
             budgets=measures_figure(measures, title) if measured_sources(measures) else "",
             strips=strips(comparison),
             coefficients=coefficients_figure(measures, "The same as coefficients"),
-            table=on_page(first),
+            table=first,
             parts=parts(comparison),
             not_known=not_known(comparison),
             effective="" if comparison.n_effective is None else number(comparison.n_effective, 1),

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from hqm.reports.latex_tables import Column, Entry, PaperTable, measured, plain
+from hqm.reports.latex_tables import measured
 from hqm.reports.phrases import counted, listed
-from hqm.reports.tables import FAMILIES, number, short, statistic_name
+from hqm.reports.tables import FAMILIES, Column, Table, Text, number, short, statistic_name
 
 from hqm import Comparison, Difference, ForecastPair
 from hqm.psychometrics import Coefficient, Contest, ReliabilityDifference
@@ -346,7 +346,7 @@ def reversed_pairs(comparison: Comparison) -> str:
     )
 
 
-def mark_apart(comparison: Comparison, indicator: str, numbers: Sequence[Entry]) -> list[Entry]:
+def mark_apart(comparison: Comparison, indicator: str, numbers: Sequence[Text]) -> list[Text]:
     """Mark the best and the second best number where tests set them apart from all the rest."""
     labels = [m.label for m in comparison.measures]
     known = sorted(
@@ -423,28 +423,28 @@ def tests_said(comparison: Comparison) -> tuple[str, ...]:
 _WHOM = {"these": "For these respondents over other pictures", "others": "For other respondents"}
 
 
-def forecast_table(comparison: Comparison) -> PaperTable:
+def forecast_table(comparison: Comparison) -> Table:
     """A row for each pair of measures: both studies at one cost, and whom to trust each for."""
     rows = []
     for pair in comparison.forecasts:
         for i, label in enumerate((pair.first, pair.second)):
             rows.append(
                 (
-                    plain(label),
-                    plain(f"{pair.first}, {pair.second}"),
+                    Text(label),
+                    Text(f"{pair.first}, {pair.second}"),
                     measured(pair.cost, digits=0 if pair.unit == "answers" else 2),
                     measured(pair.items[i], digits=0),
                     measured(pair.pictures[i], digits=0),
                     _figure(pair.g[i]),
                     _figure(pair.mdd[i]),
                     *(
-                        plain(_verdict(pair, label, contest))
+                        Text(_verdict(pair, label, contest))
                         for contest in (pair.these, pair.others)
                     ),
                 )
             )
     unit = comparison.forecasts[0].unit if comparison.forecasts else "answers"
-    return PaperTable(
+    return Table(
         "forecast",
         "Which measure to trust for whom, at equal cost.",
         columns=(
@@ -471,7 +471,7 @@ def forecast_table(comparison: Comparison) -> PaperTable:
     )
 
 
-def _figure(figure: Coefficient) -> Entry:
+def _figure(figure: Coefficient) -> Text:
     low, high = (figure.fixed.low, figure.fixed.high) if figure.fixed is not None else (None, None)
     return measured(figure.value, low, high) if math.isfinite(figure.value) else measured(None)
 

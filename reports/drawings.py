@@ -1,6 +1,4 @@
-"""Drawings of the evidence: scatter, differences, intervals, the item map, the response map and
-decision curves.
-"""
+"""Drawings of the evidence: scatter, intervals, the item map and the response map."""
 
 from __future__ import annotations
 
@@ -18,16 +16,15 @@ from hqm.reports.svg import (
     QUIET,
     WARN,
     Drawing,
-    Plot,
     ends,
     fitting,
     plot,
     width_of,
     wrapped,
 )
-from hqm.reports.tables import ORACLE_TITLE, cell, find, known, number, rows, short
+from hqm.reports.tables import ORACLE_TITLE, cell, find, known, number, short
 
-from hqm import BenchmarkAudit, Cell, Estimate, RespondentScores, labelled_by
+from hqm import BenchmarkAudit, Cell, RespondentScores, labelled_by
 
 # --- two administrations against each other ---
 
@@ -100,197 +97,36 @@ def scatter(
     return sheet.finish(f"{label_x} and {label_y}", f"{said}.")
 
 
-def bland_altman(audit: BenchmarkAudit, metric: str, other: str, limits: Estimate | None) -> str:
-    """Differences between two administrations against their mean, with the mean difference and its
-    limits of agreement.
-    """
-    points = []
-    for row in audit.respondents:
-        x, y = row.cells[audit.reference].get(metric), other_score(row, metric, other)
-        if x is not None and y is not None:
-            points.append(((x + y) / 2, y - x, short(row.name)))
-    if len(points) < 2:
-        return ""
-    lines = _limits(limits)
-    ends_x, ends_y = (
-        ends(x for x, _, _ in points),
-        ends([0.0, *(y for _, y, _ in points), *(v for v, _ in lines)]),
-    )
-    drawn = plot(420, 310, ends_x, ends_y, right=84)
-    sheet = drawn.drawing
-    sheet.line([(drawn.x.start, drawn.y(0)), (drawn.x.end, drawn.y(0))])
-    taken: list[float] = []
-    for value, name in lines:
-        y, mean = drawn.y(value), name == "mean"
-        sheet.line(
-            [(drawn.x.start, y), (drawn.x.end, y)],
-            ACCENT if mean else QUIET,
-            1.2,
-            "" if mean else "5 4",
-        )
-        if all(abs(y - other) > 12 for other in taken):
-            sheet.text(drawn.x.end + 6, y, f"{name} {number(value)}" if mean else name, size=11)
-            taken.append(y)
-    for x, y, name in points:
-        sheet.dot(
-            drawn.x(x),
-            drawn.y(y),
-            ACCENT,
-            title=f"{name}: mean {number(x)}, difference {number(y)}",
-        )
-    drawn.across(f"mean of both {metric}")
-    drawn.up("other − first")
-    drawn.names(points, bars=[(*ends_x, value) for value in (0.0, *(value for value, _ in lines))])
-    said = [f"{name} {number(value)}" for value, name in lines] + [
-        f"{name} {number(y)}" for _, y, name in points
-    ]
-    return sheet.finish(
-        f"Differences in {metric} between {cell(audit.reference)} and {cell(other)}",
-        f"{'; '.join(said)}.",
-    )
-
-
-def _limits(estimate: Estimate | None) -> list[tuple[float, str]]:
-    if estimate is None or estimate.value is None:
-        return []
-    lines = [(estimate.value, "mean")]
-    for key, name in (("lower", "lower limit"), ("upper", "upper limit")):
-        bound = estimate.detail.get(key)
-        if isinstance(bound, (list, tuple)) and bound and isinstance(bound[0], (int, float)):
-            lines.append((float(bound[0]), name))
-    return lines
-
-
-def spans(
-    rows: Sequence[tuple[str, float, float | None, float | None]],
-    unit: str,
-    title: str,
-    *,
-    within: Sequence[float] = (),
-    mark: float | None = None,
-    least: float = -math.inf,
-) -> str:
-    """Numbers under each other, each a point with its interval.
-
-    Parameters
-    ----------
-    rows
-        Name, number, and the ends of its interval, if it has one.
-    within
-        Numbers that the axis takes in.
-    mark
-        A number at which a line is drawn.
-    least
-        Where the axis begins at the earliest: what lies below is drawn to the edge.
-    """
-    values = [v for _, value, low, high in rows for v in (value, low, high) if v is not None]
-    names = [name for name, *_ in rows]
-    longest = min(max(map(len, names)), 34)
-    drawn = named_rows(
-        names,
-        ends_within([*values, *within], least),
-        width=460 + max(0, longest - 20) * 7,
-        longest=longest,
-    )
-    sheet = drawn.drawing
-    if mark is not None:
-        sheet.line(
-            [(drawn.x(mark), drawn.y.start), (drawn.x(mark), drawn.y.end)], QUIET, 1.2, "5 4"
-        )
+def dots(rows: Sequence[tuple[str, float]], unit: str, title: str) -> str:
+    """Numbers under each other, the first on top, each a point on an axis that takes in 0."""
+    names = [fitting(name, 34) for name, _ in rows]
+    room = max(width_of(name, 11) for name in names) + 12
+    width = 460 + max(0, max(map(len, names)) - 20) * 7
+    upright = (len(rows) - 0.5, -0.5)  # the vertical scale is the number of the row
+    across = ends([0.0, *(value for _, value in rows)])
+    drawn = plot(width, 58 + 21 * len(rows), across, upright, left=room)
     drawn.across(unit, grid=True)
-    said = []
-    for i, (name, value, low, high) in enumerate(rows):
-        y = drawn.y(i)
-        shown = f"{name}: {number(value)}"
-        if low is not None and high is not None:
-            sheet.line(
-                [(drawn.x(max(low, drawn.x.low)), y), (drawn.x(max(high, drawn.x.low)), y)],
-                ACCENT,
-                2.4,
-            )
-            shown += f" [{number(low)}, {number(high)}]"
-        sheet.dot(drawn.x(max(value, drawn.x.low)), y, ACCENT, 4, shown)
-        said.append(shown)
-    return sheet.finish(title, f"{unit}. {'; '.join(said)}.")
-
-
-Ends = tuple[float, float]
-
-
-def difference_rows(rows: Sequence[tuple[str, float, Ends, Ends]], unit: str, title: str) -> str:
-    """Differences under each other with two intervals, a strong and a thin one, and a line at 0;
-    NaN where there is none.
-    """
-    if not rows:
-        return ""
-    values = [
-        v for _, value, these, others in rows for v in (value, *these, *others) if math.isfinite(v)
-    ]
-    drawn = named_rows([name for name, *_ in rows], ends([0.0, *values]), width=680, longest=62)
-    sheet = drawn.drawing
-    drawn.across(unit, grid=True)
-    sheet.line([(drawn.x(0), drawn.y.start), (drawn.x(0), drawn.y.end)], QUIET, 1.4)
-    said = []
-    for i, (name, value, these, others) in enumerate(rows):
-        shown = f"{name}: {number(value)}"
-        for (low, high), colour, width, whom in (
-            (others, INK, 1.0, "others"),
-            (these, ACCENT, 4.0, "these respondents"),
-        ):
-            if math.isfinite(low):
-                sheet.line([(drawn.x(low), drawn.y(i)), (drawn.x(high), drawn.y(i))], colour, width)
-                shown += f", [{number(low)}, {number(high)}] for {whom}"
-        if math.isfinite(value):
-            sheet.dot(drawn.x(value), drawn.y(i), INK, 4, shown)
-        said.append(shown)
-    return sheet.finish(title, f"{unit}. {'; '.join(said)}.")
-
-
-def ends_within(values: Sequence[float], least: float) -> tuple[float, float]:
-    """The ends of an axis that begins at `least` at the earliest.
-
-    >>> ends_within([-30.0, 0.5, 1.0], -0.25)[0]
-    -0.25
-    """
-    low, high = ends([max(value, least) for value in values])
-    return max(low, least), high
-
-
-def named_rows(
-    names: Sequence[str],
-    ends_x: tuple[float, float],
-    *,
-    width: float = 460,
-    step: float = 21,
-    longest: int = 26,
-) -> Plot:
-    """An empty plot with a named row for each value, the first on top; the vertical scale is the
-    number of the row.
-    """
-    room = max(width_of(fitting(name, longest), 11) for name in names) + 12
-    drawn = plot(width, 58 + step * len(names), ends_x, (len(names) - 0.5, -0.5), left=room)
-    for i, name in enumerate(names):
-        drawn.drawing.text(room - 8, drawn.y(i), fitting(name, longest), size=11, side="end")
-    return drawn
+    shown = [f"{name}: {number(value)}" for name, value in rows]
+    for i, (_, value) in enumerate(rows):
+        drawn.drawing.text(room - 8, drawn.y(i), names[i], size=11, side="end")
+        drawn.drawing.dot(drawn.x(value), drawn.y(i), ACCENT, 4, shown[i])
+    return drawn.drawing.finish(title, f"{unit}. {'; '.join(shown)}.")
 
 
 def item_map(audit: BenchmarkAudit, metric: str) -> tuple[str, int]:
     """Difficulty and discrimination of the items, and how many items are shown; several at one
     place make a larger point.
     """
-    estimate = find(audit, "items.discrimination", metric)
-    points = estimate.detail.get("map") if estimate is not None else None
-    if not isinstance(points, Mapping):
-        return "", 0
+    points = _points(audit, metric)
     known = [
-        (str(name), float(p), float(r))
+        (name, p, r)
         for name, p, r in zip(
             points.get("ids", ()),
             points.get("difficulty", ()),
             points.get("item_rest", ()),
-            strict=False,
+            strict=True,
         )
-        if isinstance(p, (int, float)) and isinstance(r, (int, float))
+        if p is not None and r is not None
     ]
     if not known:
         return "", 0
@@ -330,6 +166,12 @@ def item_map(audit: BenchmarkAudit, metric: str) -> tuple[str, int]:
     return sheet.finish("Items by difficulty and discrimination", description), len(known)
 
 
+def _points(audit: BenchmarkAudit, metric: str) -> Mapping[str, Any]:
+    """The items with difficulty, discrimination and answers; empty where this was not measured."""
+    estimate = find(audit, "items.discrimination", metric)
+    return (estimate.detail.get("map") or {}) if estimate is not None else {}
+
+
 def _flagged(audit: BenchmarkAudit, metric: str) -> set[str]:
     names: set[str] = set()
     for statistic in ("label_errors", "negative_items", "misfit_items"):
@@ -338,107 +180,6 @@ def _flagged(audit: BenchmarkAudit, metric: str) -> set[str]:
             names |= {str(row.get("item")) for row in estimate.detail.get("candidates", ())}
             names |= {str(name) for name in estimate.detail.get("items", ())}
     return names
-
-
-def decision_curve(estimate: Estimate | None) -> str:
-    """Reliability against the number of items: what a longer or shorter test would reach."""
-    lines: dict[str, list[tuple[float, float]]] = {}
-    for row in rows(estimate, "curve"):
-        size = next((n for key in ("items", "runs", "n") if (n := known(row.get(key)))), None)
-        for key in row:
-            value = known(row[key])
-            if size and value is not None and key in ("phi", "g", "phi_of_3", "reliability"):
-                lines.setdefault(str(key), []).append((size, value))
-    lines = {name: sorted(points) for name, points in lines.items() if len(points) > 1}
-    if estimate is None or not lines:
-        return ""
-    varied = str(estimate.detail.get("varied", "run"))
-    names = {
-        "phi": f"Phi, one {varied}",
-        "g": f"G, one {varied}",
-        "phi_of_3": f"Phi, three {varied}s",
-    }
-    items = known(estimate.detail.get("items"))
-    span = estimate.interval("model_population") or estimate.interval("fixed_models")
-    bars = []
-    if items is not None and estimate.value is not None and span is not None:
-        high = estimate.value if span.one_sided else span.high
-        bars = [(items, estimate.value, span.low, high)]
-    named = {names.get(name, name): points for name, points in lines.items()}
-    return curves(named, "items", "reliability", goal=0.9, bars=bars)
-
-
-_DASHES = ("", "6 4", "2 3", "8 3 2 3")
-
-
-def curves(
-    lines: Mapping[str, Sequence[tuple[float, float]]],
-    unit: str,
-    title: str,
-    *,
-    goal: float | None = None,
-    top: float | None = 1.0,
-    marked: Sequence[tuple[float, float, str]] = (),
-    bars: Sequence[tuple[float, float, float, float]] = (),
-) -> str:
-    """Lines over a size on an axis by ratio; each is told from the others by its dashes and its
-    legend.
-
-    Parameters
-    ----------
-    lines
-        Name -> (size, value) in order.
-    goal
-        A value that is drawn across.
-    top
-        The upper end of the vertical axis; the largest value unless given.
-    marked
-        Points to mark: size, value and what is written beside them.
-    bars
-        Numbers with their intervals: size, value, low and high.
-    """
-    xs = [x for points in lines.values() for x, _ in points]
-    ys = [y for points in lines.values() for _, y in points]
-    low = min(0.0, *ys)
-    high = top if top is not None else max(ys)
-    drawn = plot(
-        480,
-        330 + 16 * len(lines),
-        (min(xs), max(xs)),
-        (low, high + 0.03 * (high - low)),
-        top=16 + 16 * len(lines),
-        log=True,
-    )
-    sheet = drawn.drawing
-    if goal is not None:
-        sheet.line([(drawn.x.start, drawn.y(goal)), (drawn.x.end, drawn.y(goal))], QUIET, 1, "5 4")
-        sheet.text(drawn.x.start + 4, drawn.y(goal) - 8, number(goal, 2), size=11)
-    said = []
-    for i, (name, points) in enumerate(lines.items()):
-        dash, colour = _DASHES[i % len(_DASHES)], ACCENT if i % 2 == 0 else INK
-        sheet.line([(drawn.x(x), drawn.y(y)) for x, y in points], colour, 2, dash)
-        sheet.line(
-            [(drawn.x.start, 10 + 16 * i), (drawn.x.start + 34, 10 + 16 * i)], colour, 2, dash
-        )
-        sheet.text(drawn.x.start + 42, 10 + 16 * i, name, size=11)
-        said.append(f"{name}: " + ", ".join(f"{number(y)} at {x:,.0f}" for x, y in points))
-    for x, y, least, most in bars:
-        sheet.line(
-            [
-                (drawn.x(x), drawn.y(max(least, low))),
-                (drawn.x(x), drawn.y(min(most, drawn.y.high))),
-            ],
-            WARN,
-            2,
-        )
-        sheet.dot(drawn.x(x), drawn.y(y), WARN, 4, f"{number(y)} [{number(least)}, {number(most)}]")
-        said.append(f"in this audit, {x:,.0f}: {number(y)} [{number(least)}, {number(most)}]")
-    for x, y, name in marked:
-        sheet.dot(drawn.x(x), drawn.y(y), WARN, 4.5, name)
-    drawn.names([(x, y, name) for x, y, name in marked])
-    drawn.across(unit)
-    drawn.up(title)
-    return sheet.finish(f"{title[:1].upper()}{title[1:]} by {unit}", f"{'; '.join(said)}.")
 
 
 # --- items and respondents, and what stands in the evidence ---
@@ -454,10 +195,9 @@ def response_map(audit: BenchmarkAudit, metric: str) -> str:
 
     Where there are more items than columns, neighbours share one, and its shade is their mean.
     """
-    estimate = find(audit, "items.discrimination", metric)
-    points = estimate.detail.get("map") if estimate is not None else None
-    answers = points.get("responses") if isinstance(points, Mapping) else None
-    if not isinstance(points, Mapping) or not isinstance(answers, Mapping) or not answers:
+    points = _points(audit, metric)
+    answers = points.get("responses")
+    if not answers:
         return ""
     rest = [known(r) for r in points["item_rest"]]
     order = sorted(range(len(rest)), key=lambda i: (rest[i] is None, -(rest[i] or 0.0)))
@@ -590,39 +330,15 @@ def drawn_if_any(svg: str, caption: str, signature: str, *, wide: bool = False) 
 def administration_figures(audit: BenchmarkAudit) -> Iterable[Figure]:
     """The drawings that hold the first administration against every other one."""
     names = [short(row.name) for row in audit.respondents]
-    pairs = facet_pairs(audit)
     for metric in list(audit.metrics)[:_DRAWN]:
-        for facet, other in pairs:
+        for facet, other in facet_pairs(audit):
             judged = other in audit.respondents[0].judged
             measured = "share of faithful answers" if facet == "judge" else metric
             on_line = "" if judged else "; a point on the line has the same score in both"
-            figures = drawn_if_any(
-                scatter(
-                    audit,
-                    metric,
-                    other,
-                    f"{metric}, {cell(audit.reference)}",
-                    f"{measured}, {cell(other)}",
-                    names,
-                ),
-                f"{_varied(audit, facet, other)}: {metric}. Each point is a respondent{on_line}.",
-                _signature(audit, metric, other),
-            )
-            yield from figures
-            if judged or not figures:
-                continue
-            limits = next(
-                (
-                    e
-                    for e in audit.estimates
-                    if (e.metric, e.other) == (metric, other)
-                    and e.indicator.endswith(".limits_of_agreement")
-                ),
-                None,
-            )
+            x, y = f"{metric}, {cell(audit.reference)}", f"{measured}, {cell(other)}"
             yield from drawn_if_any(
-                bland_altman(audit, metric, other, limits),
-                _limits_caption(FACETS[facet], metric, limits),
+                scatter(audit, metric, other, x, y, names),
+                f"{_varied(audit, facet, other)}: {metric}. Each point is a respondent{on_line}.",
                 _signature(audit, metric, other),
             )
 
@@ -631,19 +347,6 @@ def _varied(audit: BenchmarkAudit, facet: str, other: str) -> str:
     if facet == "judge" and other in audit.respondents[0].judged:
         return FACETS["human"] if labelled_by(Cell.parse(other).judge) == "people" else ORACLE_TITLE
     return FACETS[facet]
-
-
-def _limits_caption(facet: str, metric: str, limits: Any) -> str:
-    caption = f"{facet}: differences in {metric} (Bland and Altman)."
-    if limits is None or limits.value is None:
-        reason = limits.reason if limits is not None else "no estimate"
-        return f"{caption} Limits of agreement: not measured ({reason})."
-    ends = [limits.detail.get(key) or [None] for key in ("lower", "upper")]
-    shown = (
-        f" Mean difference {number(limits.value)}, limits of agreement"
-        f" {number(ends[0][0])} to {number(ends[1][0])}."
-    )
-    return caption + shown
 
 
 def _signature(audit: BenchmarkAudit, metric: str, other: str) -> str:

@@ -22,13 +22,12 @@ from hqm.reports import (
     tables,
     type_tables,
 )
-from hqm.reports.benchmark_card import Quote, bibtex, gate_table, of_benchmark, quotes
+from hqm.reports.benchmark_card import bibtex, gate_table, of_benchmark, quotes
 from hqm.reports.drawings import Figure, administration_figures, drawn_if_any
 from hqm.reports.evidence_tables import estimates_by_family
-from hqm.reports.item_tables import FACETS, MARKS, Listed, ToRead, as_shown, lists, to_read
-from hqm.reports.latex_tables import on_page
+from hqm.reports.item_tables import FACETS, MARKS, as_shown, lists, to_read
 from hqm.reports.phrases import Terms
-from hqm.reports.sentences import MendLine, mend_lines
+from hqm.reports.sentences import mend_lines
 from hqm.reports.tables import Table, short
 
 from hqm import Audit, BenchmarkAudit, Gate, Policy, hold_against, indicator_named, to_mend
@@ -111,75 +110,27 @@ BRIEF = {
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class Part:
     """A part of a benchmark's section: a heading, drawings and tables."""
 
     title: str
-    brief: str
-    """The title in the list of sections."""
-    anchor: str
-    remarks: tuple[str, ...] = ()
-    figures: tuple[Figure, ...] = ()
-    tables: tuple[Table, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """One benchmark's part of the report."""
-
-    audit: BenchmarkAudit
-    anchor: str
-    metrics: tuple[tuple[str, str], ...]
-    groups: tuple[Group, ...]
-    examples: tuple[Mapping[str, Any], ...]
-    facets: tuple[tuple[str, str], ...]
-    types: tuple[str, ...]
-    respondents: tuple[tuple[str, str], ...]
-    gate: Table
-    mend: tuple[MendLine, ...]
-    """Everything to mend, in order."""
-    quotes: tuple[Quote, ...]
-    bibtex: str
-    to_read: tuple[ToRead, ...]
-    lists: tuple[Listed, ...]
-    made: str
-    """A hash of what the scores were made of: marks on other data are other marks."""
+    tables: Sequence[Table | None] = ()
+    """None stands for a table that this audit has not."""
+    figures: Sequence[Figure] = ()
+    remarks: Sequence[str] = ()
+    anchor: str = ""
+    """A name by which the report links to it, where it does."""
 
     @property
-    def places(self) -> dict[str, str]:
-        """Title of a part -> its anchor."""
-        return {
-            **{group.title: group.anchor for group in self.groups},
-            "Quote this": f"{self.anchor}-quote",
-            **({"Read these items": f"{self.anchor}-read"} if self.to_read else {}),
-        }
-
-    @property
-    def can_be_marked(self) -> bool:
-        """Whether the answers are held against a key that a reader can correct."""
-        return self.audit.task in ("yes_no", "choice")
-
-    @property
-    def reasons(self) -> list[str]:
-        """Why items are on the list to read."""
-        return list(dict.fromkeys(read.why for read in self.to_read))
-
-    @property
-    def read_types(self) -> list[str]:
-        """The types of the items to read."""
-        return list(dict.fromkeys(read.type for read in self.to_read if read.type))
-
-    @property
-    def failing(self) -> list[tuple[str, str]]:
-        """Who fails an item of the list: the name, and how it is shown."""
-        return [
-            (name, tables.short(name))
-            for name in dict.fromkeys(n for read in self.to_read for n in read.fails)
-        ]
+    def brief(self) -> str:
+        """The title in the list of sections."""
+        return BRIEF.get(self.title, self.title)
 
 
-def sections_of(audit: Audit, policy: Policy) -> list[Section]:
-    """The evidence on each benchmark, without the estimates that only the data hold."""
+def sections_of(audit: Audit, policy: Policy) -> list[dict[str, Any]]:
+    """The evidence on each benchmark, as the template shows it by name,
+    without the estimates that only the data hold.
+    """
     held = hold_against(audit, policy)
     return [
         _section(_on_page(benchmark), i, held=held, version=audit.hqm_version)
@@ -192,7 +143,7 @@ def _on_page(audit: BenchmarkAudit) -> BenchmarkAudit:
     return replace(audit, estimates=tuple(e for e, kind in named if kind is None or kind.on_page))
 
 
-def render(audit: Audit, sections: Sequence[Section]) -> str:
+def render(audit: Audit, sections: Sequence[Mapping[str, Any]]) -> str:
     """The page of the evidence as text."""
     code = script("evidence.js")
     return (
@@ -236,58 +187,45 @@ def _section(
     *,
     held: Gate,
     version: str,
-) -> Section:
+) -> dict[str, Any]:
     groups = []
     for n, part in enumerate(_parts(audit), 1):
-        kept = tuple(table for table in part.tables if table is not None)
-        if kept or part.figures or part.remarks:
-            anchor = part.anchor and f"b{i}-{part.anchor}"
-            groups.append(
-                Group(
-                    part.title,
-                    BRIEF.get(part.title, part.title),
-                    anchor or f"b{i}-{n}",
-                    tuple(part.remarks),
-                    tuple(part.figures),
-                    kept,
-                )
-            )
+        there = [table for table in part.tables if table is not None]
+        if there or part.figures or part.remarks:
+            groups.append(replace(part, anchor=f"b{i}-{part.anchor or n}", tables=there))
     facets = dict.fromkeys(facet for example in audit.examples for facet in example["facets"])
-    kinds = dict.fromkeys(str(example["type"]) for example in audit.examples if example["type"])
-    names = dict.fromkeys(
-        str(said["respondent"]) for example in audit.examples for said in example["answers"]
-    )
-    return Section(
-        audit=audit,
-        anchor=f"b{i}",
-        metrics=tuple(
-            (name, about["about"]) for name, about in audit.metrics.items() if about.get("about")
-        ),
-        groups=tuple(groups),
-        examples=tuple(as_shown(audit, example) for example in audit.examples),
-        facets=tuple((facet, FACETS.get(facet, facet)) for facet in facets),
-        types=tuple(kinds),
-        respondents=tuple((name, tables.short(name)) for name in names),
-        gate=gate_table(of_benchmark(held, audit)),
-        mend=tuple(mend_lines(audit, to_mend(audit))),
-        quotes=quotes(audit, version),
-        bibtex=bibtex(audit, version),
-        to_read=to_read(audit),
-        lists=lists(audit, f"b{i}"),
-        made=tables.anchor(score_tables.made_of(audit)),
-    )
+    answerers = [a["respondent"] for example in audit.examples for a in example["answers"]]
+    reading = to_read(audit)
+    failing = [name for read in reading for name in read.fails]
+    places = {group.title: group.anchor for group in groups} | {"Quote this": f"b{i}-quote"}
+    return {
+        "audit": audit,
+        "anchor": f"b{i}",
+        "places": places | ({"Read these items": f"b{i}-read"} if reading else {}),
+        "metrics": [(name, of["about"]) for name, of in audit.metrics.items() if of.get("about")],
+        "groups": groups,
+        "examples": [as_shown(audit, example) for example in audit.examples],
+        "facets": [(facet, FACETS.get(facet, facet)) for facet in facets],
+        "types": _distinct(str(example["type"]) for example in audit.examples),
+        "respondents": [(name, short(name)) for name in _distinct(answerers)],
+        "gate": gate_table(of_benchmark(held, audit)),
+        "mend": mend_lines(audit, to_mend(audit)),
+        "quotes": quotes(audit, version),
+        "bibtex": bibtex(audit, version),
+        "to_read": reading,
+        "reasons": list(dict.fromkeys(read.why for read in reading)),
+        "read_types": _distinct(read.type for read in reading),
+        "failing": [(name, short(name)) for name in _distinct(failing)],
+        # whether the answers are held against a key that a reader can correct
+        "can_be_marked": audit.task in ("yes_no", "choice"),
+        "lists": lists(audit, f"b{i}"),
+        # a hash of what the scores were made of: marks on other data are other marks
+        "made": tables.anchor(score_tables.made_of(audit)),
+    }
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a benchmark's section before it is known what it holds."""
-
-    title: str
-    tables: Sequence[Table | None] = ()
-    figures: Sequence[Figure] = ()
-    remarks: Sequence[str] = ()
-    anchor: str = ""
-    """A name by which the report links to it, where it does."""
+def _distinct(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(filter(None, names)))
 
 
 def _parts(audit: BenchmarkAudit) -> Iterable[Part]:
@@ -308,7 +246,6 @@ def _parts(audit: BenchmarkAudit) -> Iterable[Part]:
         "Leaderboard and tied sets",
         [
             score_tables.leaderboard(audit),
-            evidence_tables.tied(audit, score_tables.tied_sets(audit)),
             evidence_tables.family_table(
                 audit, ["discriminability"], "How well it separates respondents"
             ),
@@ -322,7 +259,13 @@ def _parts(audit: BenchmarkAudit) -> Iterable[Part]:
             type_tables.by_type(audit),
             type_tables.added_value(audit),
         ],
-        _figures_of_types(audit, metric, made_of),
+        drawn_if_any(
+            drawings.type_pairs(audit),
+            "What each type asks: its first item with a picture, not chosen by how it was"
+            " answered.",
+            "",
+            wide=True,
+        ),
         anchor="types",
     )
     yield Part(
@@ -359,21 +302,9 @@ def _parts(audit: BenchmarkAudit) -> Iterable[Part]:
     )
     yield Part("Unscored answers", [score_tables.states(audit)], anchor="states")
     tools = side_tables.harness_tables(audit.tools)
-    yield Part(side_tables.TOOLS_TITLE, [on_page(table) for table in tools if table.rows])
+    yield Part(side_tables.TOOLS_TITLE, [table for table in tools if table.rows])
     yield Part("Forms and data", [score_tables.forms(audit), score_tables.findings(audit)])
     yield Part("All estimates", estimates_by_family(audit))
-
-
-def _figures_of_types(audit: BenchmarkAudit, metric: str, made_of: str) -> list[Figure]:
-    return [
-        *drawn_if_any(
-            drawings.type_pairs(audit),
-            "What each type asks: its first item with a picture, not chosen by how it was"
-            " answered.",
-            "",
-            wide=True,
-        ),
-    ]
 
 
 def _people(audit: BenchmarkAudit) -> Part:
@@ -409,8 +340,6 @@ def _items(audit: BenchmarkAudit, metric: str, made_of: str) -> Part:
     return Part(
         "Items",
         [
-            # the page lists these items with their pictures where there are any to read
-            None if audit.to_read else item_tables.reading_table(audit),
             item_tables.flagged_items(audit),
         ],
         [
@@ -443,24 +372,9 @@ def _why_no_map(audit: BenchmarkAudit, metric: str) -> str:
 
 
 def _variance(audit: BenchmarkAudit) -> Part:
-    metric = next(iter(audit.metrics))
     studies: list[Table | None] = []
-    figures: list[Figure] = []
     for e in evidence_tables.crossed(audit):
         studies += [evidence_tables.components(e), evidence_tables.decision(e)]
-        figures += drawn_if_any(
-            drawings.decision_curve(e),
-            f"D-study: reliability of {e.metric} against the number of items"
-            f" ({e.detail.get('varied', 'run')}s varied); the dashed line is .90, the upright bar"
-            " this audit with its interval.",
-            e.signature,
-        )
-    expected = tables.find(audit, "expected.reliability", metric)
-    figures += drawn_if_any(
-        drawings.decision_curve(expected),
-        "Reliability expected from the first token's probabilities, against the number of items.",
-        expected.signature if expected is not None else "",
-    )
     reasons = (
         e.reason
         for e in audit.estimates
@@ -470,6 +384,5 @@ def _variance(audit: BenchmarkAudit) -> Part:
     return Part(
         "Where the variance comes from, and what you would need",
         [*studies, evidence_tables.family_table(audit, ["consistency"], "Internal consistency")],
-        figures,
-        [] if studies else [f"The G study and the D-study were not measured: {reason}."],
+        remarks=[] if studies else [f"The G study and the D-study were not measured: {reason}."],
     )

@@ -4,12 +4,11 @@ blind solvability.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from hqm.reports.phrases import listed, no_end, no_use, shown_with_unit
-from hqm.reports.score_tables import set_name
 from hqm.reports.sentences import IN_A_LINE, Points
 from hqm.reports.sentences import SOURCES as SOURCE_NAMES
 from hqm.reports.tables import (
@@ -127,7 +126,7 @@ def budget_tables(audit: BenchmarkAudit) -> list[Table]:
             shift = points.said(row.shift, sign=True)
             lines.append((*map(Text, (*cells, shift, ends, ", ".join(own), note)),))
         made.append(
-            Table(
+            Table.of(
                 f"Error budget of {metric}, in points",
                 ("Only this changes", "95 % band", "Any wording", "Shift", "95 %", "Moves", "Note"),
                 tuple(lines),
@@ -150,7 +149,7 @@ def budget_tables(audit: BenchmarkAudit) -> list[Table]:
         ]
         columns = ("Neighbours", "Gap", "95 %, other pictures", "Clear of", "Not clear of")
         rows_of_gaps = tuple(tuple(map(Text, row)) for row in gaps)
-        made.append(Table(f"Gaps of the leaderboard by {metric}", columns, rows_of_gaps, (1, 2)))
+        made.append(Table.of(f"Gaps of the leaderboard by {metric}", columns, rows_of_gaps, (1, 2)))
     return made
 
 
@@ -178,7 +177,7 @@ def reliability(audit: BenchmarkAudit) -> Table:
                     *(Text("") for _ in range(6)),
                 )
             )
-    return Table(
+    return Table.of(
         "Reliability by source of error",
         columns=(
             "What varies",
@@ -334,7 +333,7 @@ def components(estimate: Estimate) -> Table | None:
             else ""
         ),
     )
-    return Table(
+    return Table.of(
         caption=f"G study: where the variance of {estimate.metric} comes from{_design(estimate)}",
         columns=("Source", "Share of the variance", "Variance", "95% interval"),
         rows=tuple(table),
@@ -394,7 +393,7 @@ def decision(estimate: Estimate) -> Table | None:
             )
         )
     heads = {"runs": "seeds", "answers": "answers per respondent"}
-    return Table(
+    return Table.of(
         caption=f"D-study: what you would need for .90{_design(estimate)}",
         columns=("Wanted Phi", *(heads.get(key, key) for key in shown), *(["Remark"] * remarks)),
         rows=tuple(table),
@@ -416,65 +415,17 @@ def whole(value: object) -> str:
 
 
 def family_table(
-    audit: BenchmarkAudit, families: Iterable[str], caption: str, note: str = ""
+    audit: BenchmarkAudit, families: Sequence[str], caption: str, note: str = ""
 ) -> Table:
-    """The estimates of some families with their meaning, both intervals, and the reason where there
-    is no number.
-    """
-    lines: list[tuple[Text, ...]] = []
+    """The estimates of some families, and how to measure those that the audit has not."""
+    estimates = [e for e in audit.estimates if any(_belongs(e, name) for name in families)]
     missing = []
-    explained: set[str] = set()
-    for family in families:
-        estimates = [e for e in audit.estimates if _belongs(e, family)]
-        if not estimates:
-            missing.append(
-                f"{FAMILIES.get(family, family)}: not measured; {SOURCES[family][3]}."
-                if family in SOURCES
-                else f"{FAMILIES.get(family, family)}: not measured in this audit."
-            )
-        for estimate in estimates:
-            if estimate.status == "not_applicable":
-                continue
-            statistic = estimate.indicator.partition(".")[2]
-            reason = "" if estimate.status == "ok" else estimate.reason
-            named = [flag for flag in estimate.flags if flag in FLAGS]
-            flags = "; ".join(map(flag_words, named))
-            meaning = meaning_of(statistic) if statistic not in explained else ""
-            explained.add(statistic)
-            absent = estimate.detail.get("no_interval_for_others")
-            numbers = (
-                Text(estimate.metric),
-                shown_with_unit(audit, estimate),
-                Text("" if no_use(estimate) else _spans(estimate)),
-            )
-            lines.append(
-                (
-                    Text(statistic_name(statistic), small=meaning),
-                    *numbers,
-                    Text(
-                        flags,
-                        ", ".join(named),
-                        small="; ".join(
-                            filter(
-                                None,
-                                (
-                                    reason,
-                                    no_use(estimate),
-                                    lost_note(estimate),
-                                    f"no interval for others: {absent}" if absent else "",
-                                ),
-                            )
-                        ),
-                    ),
-                )
-            )
-    return Table(
-        caption,
-        ("Statistic", "Metric", "Value", "95% interval", "Notes"),
-        tuple(lines),
-        (2,),
-        notes=(note, *missing) if note else tuple(missing),
-    )
+    for name in families:
+        if not any(_belongs(e, name) for e in estimates):
+            how = SOURCES[name][3] if name in SOURCES else "this audit has none"
+            missing.append(f"{FAMILIES.get(name, name)}: not measured; {how}.")
+    shown = [e for e in estimates if e.status != "not_applicable"]
+    return _table_of(audit, caption, shown, tuple(filter(None, (note, *missing))))
 
 
 def oracle(audit: BenchmarkAudit) -> Table | None:
@@ -581,7 +532,7 @@ def blind(audit: BenchmarkAudit) -> list[Table]:
             for r in estimate.detail.get("by_type", ())
         ]
         tables.append(
-            Table(
+            Table.of(
                 "Blind solvability",
                 columns=(
                     "Type",
@@ -626,7 +577,7 @@ def blind(audit: BenchmarkAudit) -> list[Table]:
         ]
         phrases = f"Phrases that mostly occur with one label: {'; '.join(given)}." if given else ""
         tables.append(
-            Table(
+            Table.of(
                 "Leakage: cues that predict the label",
                 ("Cue", "Clearest in", "Accuracy", "Baseline", "Gain", "p (all tests)", "Leak"),
                 tuple(rows),
@@ -655,31 +606,6 @@ def not_blind(audit: BenchmarkAudit) -> str:
     )
 
 
-def tied(audit: BenchmarkAudit, sets: Sequence[Sequence[str]]) -> Table | None:
-    """Which respondents these data did and did not separate."""
-    if not sets:
-        return None
-    groups = [names for names in sets if len(names) > 1]
-    rows = [
-        (Text(set_name(i)), Text(", ".join(short(n) for n in names)), Text(str(len(names))))
-        for i, names in enumerate(groups[:20])
-    ]
-    alone = [short(names[0]) for names in sets if len(names) == 1]
-    notes = [
-        "Within a set, no difference was shown (paired tests, 5% after Holm); that does not make"
-        " its members equal. Sets can overlap: a respondent may be in several of them."
-    ]
-    notes += [f"Separated from all others: {', '.join(alone)}."] if alone else []
-    notes += [f"{len(groups) - 20} further sets are in audit.json."] if len(groups) > 20 else []
-    return Table(
-        "What these data did and did not separate: tied sets",
-        ("Set", "Respondents, best first", "How many"),
-        tuple(rows),
-        (2,),
-        tuple(notes),
-    )
-
-
 # --- all estimates, a table for each family ---
 
 _FOR = (
@@ -699,16 +625,27 @@ def estimates_by_family(audit: BenchmarkAudit) -> list[Table]:
     return [_family(audit, title, estimates) for title, estimates in families.items()]
 
 
-def _family(audit: BenchmarkAudit, title: str, estimates: list[Estimate]) -> Table:
+def _family(audit: BenchmarkAudit, title: str, estimates: Sequence[Estimate]) -> Table:
+    differs = next((f.differs for f in INDICATOR_FAMILIES.values() if f.title == title), "")
+    first = f"{capital(differs)}. What is compared is the administration “{cell(audit.reference)}”."
+    return _table_of(audit, title, estimates, (first,) if differs else ())
+
+
+def _table_of(
+    audit: BenchmarkAudit, caption: str, estimates: Sequence[Estimate], notes: tuple[str, ...]
+) -> Table:
+    """Estimates with what they mean, their intervals, and the reason where there is no number."""
     metrics = len(audit.metrics) > 1
+    explained: set[str] = set()
     rows = []
     for e in estimates:
-        other = (
-            " and ".join(cell(part) for part in e.other.split(" & ")) if e.other else "by itself"
-        )
+        statistic = e.indicator.partition(".")[2]
+        meaning = "" if statistic in explained else meaning_of(statistic)
+        explained.add(statistic)
+        other = " and ".join(map(cell, e.other.split(" & "))) if e.other else "by itself"
         rows.append(
             (
-                Text(f"{title}, {statistic_name(e.indicator.partition('.')[2])}", e.indicator),
+                Text(f"{family_title(e)}, {statistic_name(statistic)}", e.indicator, small=meaning),
                 *([Text(e.metric)] * metrics),
                 Text(other, e.other),
                 shown_with_unit(audit, e),
@@ -719,30 +656,13 @@ def _family(audit: BenchmarkAudit, title: str, estimates: list[Estimate]) -> Tab
         )
     used = sorted({flag for e in estimates for flag in e.flags if flag in FLAGS})
     words = [f"{capital(flag_words(flag))}: {FLAGS[flag]}." for flag in used]
-    reasons = sorted(
-        {f"{capital(e.status.replace('_', ' '))}: {e.reason}." for e in estimates if e.reason}
-    )
-    withheld = sorted({f"Withheld: {reason}." for e in estimates if (reason := no_use(e))})
-    differs = next((f.differs for f in INDICATOR_FAMILIES.values() if f.title == title), "")
-    first = (
-        f"{capital(differs)}. What is compared is the administration “{cell(audit.reference)}”."
-        if differs
-        else ""
-    )
-    return Table(
-        title,
-        columns=(
-            "Estimate",
-            *(["Metric"] * metrics),
-            "Compared with",
-            "Value",
-            "95% interval",
-            "Made from",
-            "Notes",
-        ),
-        rows=tuple(rows),
+    heads = ("Statistic", *(["Metric"] * metrics), "Compared with", "Value", "95% interval")
+    return Table.of(
+        caption,
+        columns=(*heads, "Made from", "Notes"),
+        rows=rows,
         right=(2 + metrics,),
-        notes=tuple(filter(None, (first, *words, *withheld, *reasons))),
+        notes=(*notes, *words),
     )
 
 
@@ -778,6 +698,13 @@ def _made_from(estimate: Estimate) -> Text:
 
 
 def _notes(estimate: Estimate) -> Text:
+    """The flags in words, and beneath them why there is no number, or no interval."""
     status = [estimate.status.replace("_", " ")] if estimate.status != "ok" else []
     words = "; ".join([*map(flag_words, estimate.flags), *status])
-    return Text(words, "\n".join(filter(None, (", ".join(estimate.flags), estimate.reason))))
+    absent = estimate.detail.get("no_interval_for_others")
+    reasons = (
+        estimate.reason,
+        no_use(estimate),
+        f"no interval for others: {absent}" if absent else "",
+    )
+    return Text(words, ", ".join(estimate.flags), small="; ".join(filter(None, reasons)))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from hqm.reports import tables
-from hqm.reports.evidence_tables import whole
 from hqm.reports.tables import (
     Table,
     Text,
@@ -19,7 +18,6 @@ from hqm.reports.tables import (
     leading,
     number,
     percent,
-    reading_list,
     short,
     statistic_name,
 )
@@ -110,65 +108,12 @@ def flagged_items(audit: BenchmarkAudit) -> Table:
             if power is not None:
                 which = f"{which}\nThis design would find {percent(power)} of such items.".strip()
         rows.append((Text(statistic_name(statistic), small=meaning), shown, Text(which)))
-    return Table(
+    return Table.of(
         "Items to look at",
         ("Finding", "Items", "Which"),
         tuple(rows),
         (1,),
         (f"Computed from {metric}.",),
-    )
-
-
-def reading_table(audit: BenchmarkAudit, most: int = 20) -> Table | None:
-    """The items to read first, with how often the reading is expected to find a fault; None where
-    nothing ranks them.
-    """
-    listed = reading_list(audit, next(iter(audit.metrics), ""))
-    if listed is None:
-        return None
-    estimate, ranked = listed
-    lines = []
-    for row in ranked[:most]:
-        fails = row.get("fails")
-        who = (
-            ", ".join(short(str(name)) for name in fails)
-            if isinstance(fails, (list, tuple))
-            else whole(fails)
-        )
-        rest, expected = known(row.get("item_rest")), known(row.get("expected"))
-        lines.append(
-            (
-                Text(whole(row.get("rank"))),
-                Text(str(row.get("item"))),
-                Text(number(rest, 2)),
-                Text(who),
-                Text(percent(expected)),
-            )
-        )
-    return Table(
-        "Items to read first",
-        columns=(
-            "Rank",
-            "Item",
-            "Correlation with the rest",
-            "Who fails it",
-            "Wrong key, or misleading",
-        ),
-        rows=tuple(lines),
-        right=(2, 4),
-        notes=(
-            (
-                "Ranked by how far strong respondents fail an item that weak ones pass. The list is"
-                " for reading; no test stands behind a single row."
-            ),
-            *(
-                [f"How many keys are wrong is not said: {estimate.reason}."]
-                if estimate.value is None
-                else []
-            ),
-            *([f"{len(ranked) - most:,} more are in audit.json."] if len(ranked) > most else []),
-        ),
-        signature=estimate.signature,
     )
 
 
@@ -297,7 +242,7 @@ def _table(caption: str, rows: Iterable[Mapping[str, Any]], signature: str = "")
     shown = list(rows)[:_MOST]
     columns = tuple(dict.fromkeys(name for row in shown for name in row))
     more = len(list(rows)) - len(shown)
-    return Table(
+    return Table.of(
         caption,
         tuple(name.replace("_", " ") for name in columns),
         rows=tuple(tuple(Text(_cell(row.get(name))) for name in columns) for row in shown),

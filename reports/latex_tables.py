@@ -13,73 +13,15 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any
 
-from hqm.reports.tables import Mark, Table, Text, anchor, bracketed, number, withheld_note
+from hqm.reports.tables import Column, Table, Text, anchor, bracketed, number, withheld_note
 
 from hqm import Estimate, UsageError
 
 # --- tables for papers, and their Markdown, CSV and JSON ---
-
-Kind = Literal["text", "number", "interval"]
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One cell.
-
-    Parameters
-    ----------
-    text
-        What is shown.
-    value, low, high
-        The number behind it and its interval, not rounded; None where there is none.
-    span
-        The interval as shown.
-    mark
-        `best` or `second` where tests separate the number from the rest of its column.
-    signature
-        The line that says what the number was made of.
-    """
-
-    text: str
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    span: str = ""
-    mark: Mark = ""
-    signature: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column: text, a number, or a number with its interval; columns of one group share a
-    heading.
-    """
-
-    title: str
-    kind: Kind = "number"
-    group: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PaperTable:
-    """A table with the name that LaTeX refers to it by, and a caption that states the protocol."""
-
-    name: str
-    caption: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Entry, ...], ...]
-    notes: tuple[str, ...] = ()
-    fold: str = ""
-    """The line that opens the table on a page; papers leave such a table out."""
-
-
-def plain(text: object) -> Entry:
-    """A cell of text."""
-    return Entry(str(text))
 
 
 def measured(
@@ -89,15 +31,22 @@ def measured(
     *,
     digits: int = 3,
     signature: str = "",
-) -> Entry:
+) -> Text:
     """A cell with a number and, where there is one, its interval.
 
-    >>> measured(0.5, 0.4, 0.6).text, measured(0.5, 0.4, 0.6).span, measured(None).text
+    >>> measured(0.5, 0.4, 0.6).text, measured(0.5, 0.4, 0.6).small, measured(None).text
     ('0.500', '[0.400, 0.600]', '–')
     """
     value, low, high = (_exact(v) for v in (value, low, high))
-    span = "" if value is None else bracketed(low, high, digits)
-    return Entry(number(value, digits), value, low, high, span, signature=signature)
+    return Text(
+        number(value, digits),
+        signature,
+        link=anchor(signature) if signature else "",
+        small="" if value is None else bracketed(low, high, digits),
+        value=value,
+        low=low,
+        high=high,
+    )
 
 
 def _exact(value: float | None) -> float | None:
@@ -109,7 +58,7 @@ def _exact(value: float | None) -> float | None:
 
 def estimated(
     estimate: Estimate | None, *, digits: int = 3, over: Sequence[str] = ("model_population",)
-) -> Entry:
+) -> Text:
     """A cell with an estimate and the first of the named intervals that it has."""
     if estimate is None:
         return measured(None)
@@ -117,34 +66,10 @@ def estimated(
     span = next((s for s in spans if s is not None), None)
     ends = (None, None) if span is None else (span.low, span.high)
     entry = measured(estimate.value, *ends, digits=digits, signature=estimate.signature)
-    return replace(entry, span=f"{entry.span}{withheld_note(estimate)}".strip())
+    return replace(entry, small=f"{entry.small}{withheld_note(estimate)}".strip())
 
 
-def on_page(table: PaperTable) -> Table:
-    """The table as a page shows it: intervals beneath their numbers, which link to signatures."""
-    rows = [
-        tuple(
-            Text(
-                entry.text,
-                entry.signature,
-                link=anchor(entry.signature) if entry.signature else "",
-                small=entry.span,
-                mark=entry.mark,
-            )
-            for entry in row
-        )
-        for row in table.rows
-    ]
-    numbers = tuple(i for i, column in enumerate(table.columns) if column.kind != "text")
-    titles = [column.title for column in table.columns]
-    columns = tuple(
-        heading(column) if titles.count(column.title) > 1 else column.title
-        for column in table.columns
-    )
-    return Table(table.caption, columns, tuple(rows), numbers, table.notes, fold=table.fold)
-
-
-def markdown(tables: Sequence[PaperTable]) -> str:
+def markdown(tables: Sequence[Table]) -> str:
     """Tables as Markdown: best in bold, second best underlined; signatures at the end of the
     file.
     """
@@ -174,13 +99,13 @@ def _cell(text: str) -> str:
     return text
 
 
-def _marked(entry: Entry) -> str:
+def _marked(entry: Text) -> str:
     text = _cell(entry.text)
     text = {"best": f"**{text}**", "second": f"<u>{text}</u>"}.get(entry.mark, text)
-    return f"{text} {_cell(entry.span)}".rstrip()
+    return f"{text} {_cell(entry.small)}".rstrip()
 
 
-def comma_separated(tables: Sequence[PaperTable]) -> str:
+def comma_separated(tables: Sequence[Table]) -> str:
     """Tables as one long CSV with a line per cell; the number and its interval are not rounded."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -213,7 +138,7 @@ def comma_separated(tables: Sequence[PaperTable]) -> str:
                         *map(_harmless, words),
                         *numbers,
                         entry.mark,
-                        _harmless(entry.signature),
+                        _harmless(entry.behind),
                     )
                 )
     return out.getvalue()
@@ -224,7 +149,7 @@ def _harmless(text: str) -> str:
     return f"'{text}" if text[:1] in ("=", "+", "@", "\t", "\r") else text
 
 
-def as_json(tables: Sequence[PaperTable]) -> str:
+def as_json(tables: Sequence[Table]) -> str:
     """Tables as JSON, without rounding."""
     written: list[Mapping[str, Any]] = [
         {
@@ -241,7 +166,7 @@ def as_json(tables: Sequence[PaperTable]) -> str:
                         "low": e.low,
                         "high": e.high,
                         "mark": e.mark,
-                        "signature": e.signature,
+                        "signature": e.behind,
                     }
                     for e in row
                 ]
@@ -254,17 +179,17 @@ def as_json(tables: Sequence[PaperTable]) -> str:
     return json.dumps({"tables": written}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def signatures(tables: Sequence[PaperTable]) -> list[tuple[str, str]]:
+def signatures(tables: Sequence[Table]) -> list[tuple[str, str]]:
     """The place of every number that has a signature, with the signature."""
     return [
         (
             f"{table.name}, {' '.join(row[0].text.split())}, {column.title}",
-            " ".join(entry.signature.split()),
+            " ".join(entry.behind.split()),
         )
         for table in tables
         for row in table.rows
         for column, entry in zip(table.columns, row, strict=True)
-        if entry.signature
+        if entry.behind
     ]
 
 
@@ -342,7 +267,7 @@ def lines_of(title: str, room: float) -> list[str]:
     return lines or [""]
 
 
-def width_of_column(table: PaperTable, index: int) -> float:
+def width_of_column(table: Table, index: int) -> float:
     """How wide a column is: its numbers, their intervals and its heading; for text, which is
     wrapped, its longest word.
     """
@@ -354,24 +279,24 @@ def width_of_column(table: PaperTable, index: int) -> float:
         return min(max((width_of(word) for word in words), default=0.0), _LONGEST)
     numbers = max((width_of(e.text) for e in entries), default=0.0)
     if column.kind == "interval":
-        numbers = max([numbers, *(width_of(e.span, INTERVAL) for e in entries)])
+        numbers = max([numbers, *(width_of(e.small, INTERVAL) for e in entries)])
     return max([numbers, *(width_of(line) for line in lines_of(column.title, numbers))])
 
 
-def width_needed(table: PaperTable) -> float:
+def width_needed(table: Table) -> float:
     """The least width that a table can be set in."""
     return sum(width_of_column(table, i) for i in range(len(table.columns))) + GAP * (
         len(table.columns) - 1
     )
 
 
-def fitted(table: PaperTable) -> PaperTable:
+def fitted(table: Table) -> Table:
     """The table, or where it is wider than a page the same numbers with a row for each."""
     if width_needed(table) <= ACROSS:
         return table
     names = [i for i, column in enumerate(table.columns) if column.kind == "text"]
     rows = [
-        (*(row[i] for i in names), plain(heading(column)), entry)
+        (*(row[i] for i in names), Text(heading(column)), entry)
         for row in table.rows
         for column, entry in zip(table.columns, row, strict=True)
         if column.kind != "text" and entry.value is not None
@@ -385,7 +310,7 @@ def heading(column: Column) -> str:
     return f"{column.group}: {column.title}" if column.group else column.title
 
 
-def pages(table: PaperTable, most: int = PAGE) -> tuple[PaperTable, ...]:
+def pages(table: Table, most: int = PAGE) -> tuple[Table, ...]:
     """The table, or where it is taller than a page its rows in parts; the first part has the
     notes.
     """
@@ -395,11 +320,11 @@ def pages(table: PaperTable, most: int = PAGE) -> tuple[PaperTable, ...]:
     )
     width = NARROWEST if width_needed(table) <= NARROWEST else ACROSS
     room = max((width - others) / max(len(texts), 1) - GAP, _LONGEST)
-    parts: list[list[tuple[Entry, ...]]] = [[]]
+    parts: list[list[tuple[Text, ...]]] = [[]]
     left = most - sum(len(lines_of(note, width)) for note in table.notes)
     for row in table.rows:
         # an interval stands beneath its number
-        lines = [2 if entry.span else 1 for entry in row]
+        lines = [2 if entry.small else 1 for entry in row]
         height = max([*lines, *(len(lines_of(row[i].text, room)) for i in texts)])
         if parts[-1] and left < height:
             parts.append([])
@@ -500,7 +425,7 @@ def escape(text: str) -> str:
     return "".join(shown)
 
 
-def latex(tables: Sequence[PaperTable], *, siunitx: bool = True) -> str:
+def latex(tables: Sequence[Table], *, siunitx: bool = True) -> str:
     r"""Tables as a file for \input: each is a float with caption and label, and the signatures
     follow as comments.
 
@@ -535,7 +460,7 @@ def _comment(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def _float(table: PaperTable, siunitx: bool) -> str:
+def _float(table: Table, siunitx: bool) -> str:
     place = "table" if width_needed(table) <= NARROWEST else "table*"
     lines = [
         rf"\begin{{{place}}}",
@@ -561,7 +486,7 @@ def _float(table: PaperTable, siunitx: bool) -> str:
     return "\n".join([*lines, rf"\end{{{place}}}", ""])
 
 
-def _spec(table: PaperTable, index: int, siunitx: bool) -> str:
+def _spec(table: Table, index: int, siunitx: bool) -> str:
     column = table.columns[index]
     if column.kind == "text":
         return r">{\raggedright\arraybackslash}X"
@@ -570,7 +495,7 @@ def _spec(table: PaperTable, index: int, siunitx: bool) -> str:
     return _decimal(table, index)
 
 
-def _decimal(table: PaperTable, index: int) -> str:
+def _decimal(table: Table, index: int) -> str:
     """An S column as wide as its widest number."""
     shown = [row[index].text for row in table.rows if row[index].value is not None]
     bare = [text.replace("−", "").replace(",", "").removeprefix("< ") for text in shown]
@@ -586,7 +511,7 @@ def _decimal(table: PaperTable, index: int) -> str:
     return rf"S[table-format={sign}{whole}.{part},detect-weight]"
 
 
-def _heading(table: PaperTable) -> list[str]:
+def _heading(table: Table) -> list[str]:
     columns, lines = table.columns, []
     if any(c.group for c in columns):
         over, rules, at = [], [], 1
@@ -613,10 +538,10 @@ def _heading(table: PaperTable) -> list[str]:
     return [*lines, " & ".join(heads) + r" \\"]
 
 
-def _room(table: PaperTable, index: int) -> float:
+def _room(table: Table, index: int) -> float:
     """How wide the numbers of a column are, or the intervals beneath them, in points."""
     entries = [row[index] for row in table.rows]
-    return max((max(width_of(e.text), width_of(e.span, INTERVAL)) for e in entries), default=0.0)
+    return max((max(width_of(e.text), width_of(e.small, INTERVAL)) for e in entries), default=0.0)
 
 
 def _stacked(title: str, room: float) -> str:
@@ -629,15 +554,15 @@ def _stacked(title: str, room: float) -> str:
     )
 
 
-def _cells(table: PaperTable, row: Sequence[Entry], siunitx: bool) -> list[str]:
+def _cells(table: Table, row: Sequence[Text], siunitx: bool) -> list[str]:
     shown = []
     for column, entry in zip(table.columns, row, strict=True):
         if column.kind == "text":
             shown.append(_breakable(entry.text))
             continue
         text = _number(entry, siunitx and column.kind == "number")
-        if column.kind == "interval" and entry.span:
-            text = rf"\hqminterval{{{text}}}{{{escape(entry.span)}}}"
+        if column.kind == "interval" and entry.small:
+            text = rf"\hqminterval{{{text}}}{{{escape(entry.small)}}}"
         shown.append(text)
     return shown
 
@@ -650,7 +575,7 @@ def _breakable(text: str) -> str:
     return r"\allowbreak{}".join(escaped)
 
 
-def _number(entry: Entry, siunitx: bool) -> str:
+def _number(entry: Text, siunitx: bool) -> str:
     text = escape(entry.text)
     if siunitx and entry.value is not None:
         bare = entry.text.replace("−", "-").replace(",", "")
@@ -665,7 +590,7 @@ def _number(entry: Entry, siunitx: bool) -> str:
 
 # --- the format of a file ---
 
-FORMATS: Mapping[str, Callable[[Sequence[PaperTable]], str]] = {
+FORMATS: Mapping[str, Callable[[Sequence[Table]], str]] = {
     ".tex": latex,
     ".csv": comma_separated,
     ".md": markdown,
@@ -674,7 +599,7 @@ FORMATS: Mapping[str, Callable[[Sequence[PaperTable]], str]] = {
 """Suffix -> the function that writes tables."""
 
 
-def formatted(tables: Sequence[PaperTable], suffix: str, *, siunitx: bool = True) -> str:
+def formatted(tables: Sequence[Table], suffix: str, *, siunitx: bool = True) -> str:
     """Tables as the text of a file with this suffix.
 
     Raises

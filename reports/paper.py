@@ -10,9 +10,10 @@ from dataclasses import replace
 from itertools import chain
 
 from hqm.reports.comparison_answers import mark_apart
-from hqm.reports.latex_tables import Column, Entry, PaperTable, estimated, measured, plain
+from hqm.reports.latex_tables import estimated, measured
+from hqm.reports.score_tables import order_in
 from hqm.reports.sentences import Points
-from hqm.reports.tables import cell, find, short
+from hqm.reports.tables import Column, Table, Text, cell, find, short
 
 from hqm import (
     HALLUCINATION_TYPES,
@@ -35,10 +36,10 @@ _MARKS = (
     " more than chance"
 )
 _LONGEST_TITLE = 50
-Tagged = tuple[Entry, ...]
+Tagged = tuple[Text, ...]
 
 
-def paper_tables(audits: Sequence[Audit], *, every: bool = False) -> tuple[PaperTable, ...]:
+def paper_tables(audits: Sequence[Audit], *, every: bool = False) -> tuple[Table, ...]:
     """The table of a paper, or every table that these audits have the numbers for.
 
     Table 1 has the quality of the benchmarks. With `every`, Table 2 has the yes-ratios of each
@@ -51,7 +52,7 @@ def paper_tables(audits: Sequence[Audit], *, every: bool = False) -> tuple[Paper
     return (first, *_further(own)) if every else (first,)
 
 
-def _further(audits: Sequence[BenchmarkAudit]) -> Iterator[PaperTable]:
+def _further(audits: Sequence[BenchmarkAudit]) -> Iterator[Table]:
     for audit in audits:
         if audit.task == "yes_no" and audit.truth_yes:
             yield _yes_ratios(audit)
@@ -126,7 +127,7 @@ TESTED = {
 
 def quality(
     measures: Sequence[Measure], comparison: Comparison | None, notes: Sequence[str] = ()
-) -> PaperTable:
+) -> Table:
     """Table 1, a row a measure: reliability with another seed and another wording, the shift by the
     wording, agreement with people, and the types that may be scored alone.
 
@@ -145,19 +146,19 @@ def quality(
     retest, forms, criterion = columns.values()
     rows = [
         (
-            plain(measure.label),
+            Text(measure.label),
             measured(measure.items, digits=0),
             measured(len(measure.scores), digits=0),
             retest[i],
             forms[i],
             _shift(measure),
             criterion[i],
-            plain("–" if measure.types_alone is None else "{} of {}".format(*measure.types_alone)),
+            Text("–" if measure.types_alone is None else "{} of {}".format(*measure.types_alone)),
         )
         for i, measure in enumerate(measures)
     ]
     of_retest, of_forms, of_people = TESTED.values()
-    return PaperTable(
+    return Table(
         "table1",
         "Quality of the benchmarks.",
         columns=(
@@ -183,16 +184,16 @@ def quality(
     )
 
 
-def _coefficient(estimate: Estimate | None) -> Entry:
+def _coefficient(estimate: Estimate | None) -> Text:
     """A coefficient with its interval for other models, or else with the one for these alone."""
     if estimate is None:
         return measured(None)
     entry = estimated(estimate, over=("model_population", "fixed_models", "items"))
-    alone = estimate.interval("model_population") is None and entry.span
-    return replace(entry, span=f"{entry.span}*") if alone else entry
+    alone = estimate.interval("model_population") is None and entry.small
+    return replace(entry, small=f"{entry.small}*") if alone else entry
 
 
-def _shift(measure: Measure) -> Entry:
+def _shift(measure: Measure) -> Text:
     """The shift of the mean by another wording, or by negated questions where nothing else was
     asked.
     """
@@ -250,7 +251,7 @@ def _ranked(
     return dict(zip(known, tested.rank_intervals, strict=True))
 
 
-def _with_rank(entry: Entry, rank: tuple[int, int] | None, many: int) -> Entry:
+def _with_rank(entry: Text, rank: tuple[int, int] | None, many: int) -> Text:
     if rank == (1, 1):
         return replace(entry, mark="best")
     # the second of only two respondents is the last, so it is not marked
@@ -264,7 +265,7 @@ def _first_other_form(audit: BenchmarkAudit) -> str | None:
     )
 
 
-def _score_column(audit: BenchmarkAudit, metric: str) -> list[Entry]:
+def _score_column(audit: BenchmarkAudit, metric: str) -> list[Text]:
     """Every respondent's score in the reference administration, with interval and mark."""
     sure, many = ranks(audit, metric), len(audit.respondents)
     entries = []
@@ -275,17 +276,10 @@ def _score_column(audit: BenchmarkAudit, metric: str) -> list[Entry]:
     return entries
 
 
-def _in_order(audit: BenchmarkAudit, metric: str, rows: Iterable[Tagged]) -> list[Tagged]:
-    """Rows best first; those without a score last."""
-    sign = 1 if audit.metrics[metric]["better"] == "lower" else -1
-    scores = [r.scores.get(metric) for r in audit.respondents]
-    keyed = list(zip(scores, rows, strict=True))
-    return [
-        row
-        for _, row in sorted(
-            keyed, key=lambda pair: math.inf if pair[0] is None else sign * pair[0]
-        )
-    ]
+def _in_order(audit: BenchmarkAudit, rows: Iterable[Tagged]) -> list[Tagged]:
+    """Rows of the respondents, best first."""
+    by_name = dict(zip((r.name for r in audit.respondents), rows, strict=True))
+    return [by_name[name] for name in order_in(audit, audit.reference)]
 
 
 def _by_form(
@@ -321,7 +315,7 @@ def _by_form(
     for row, score in zip(audit.respondents, _score_column(audit, metric), strict=True):
         beside = values(row)
         entries = [
-            plain(short(row.name)),
+            Text(short(row.name)),
             score,
             measured(beside.get(audit.reference), digits=digits),
         ]
@@ -331,18 +325,18 @@ def _by_form(
                 measured(beside.get(other), digits=digits),
             ]
         rows.append(tuple(entries))
-    return columns, _in_order(audit, metric, rows)
+    return columns, _in_order(audit, rows)
 
 
-def _yes_ratios(audit: BenchmarkAudit) -> PaperTable:
+def _yes_ratios(audit: BenchmarkAudit) -> Table:
     """Table 2: does accuracy depend on what is seen, or on a habit of saying yes or no?"""
     columns, rows = _by_form(
         audit, next(iter(audit.metrics)), "yes", lambda row: row.yes_ratio, suffix=" form"
     )
-    truth = [plain("Ground truth")]
+    truth = [Text("Ground truth")]
     for name in filter(None, (audit.reference, _first_other_form(audit))):
         truth += [measured(None), measured(audit.truth_yes.get(Cell.parse(name).form))]
-    return PaperTable(
+    return Table(
         f"table2-{audit.benchmark}",
         _titled("Yes bias on", audit),
         tuple(columns),
@@ -357,7 +351,7 @@ def _yes_ratios(audit: BenchmarkAudit) -> PaperTable:
     )
 
 
-def _lengths(audit: BenchmarkAudit) -> PaperTable:
+def _lengths(audit: BenchmarkAudit) -> Table:
     """Table 3: how much another instruction changes the length of captions, and hallucination with
     it.
     """
@@ -365,7 +359,7 @@ def _lengths(audit: BenchmarkAudit) -> PaperTable:
     columns, rows = _by_form(
         audit, f"{metric}{_arrow(audit, metric)}", "words", lambda row: row.words, digits=1
     )
-    return PaperTable(
+    return Table(
         f"table3-{audit.benchmark}",
         _titled("Caption length and hallucination under two instructions on", audit),
         tuple(columns),
@@ -383,9 +377,9 @@ def _arrow(audit: BenchmarkAudit, metric: str) -> str:
     return {"lower": " ↓", "higher": " ↑"}.get(audit.metrics[metric]["better"], "")
 
 
-def _types(audits: Sequence[BenchmarkAudit]) -> PaperTable:
+def _types(audits: Sequence[BenchmarkAudit]) -> Table:
     """Table 4: items by hallucination type, and whether the release labels them."""
-    return PaperTable(
+    return Table(
         "table4",
         "Coverage of hallucination types, in items.",
         columns=(
@@ -394,7 +388,7 @@ def _types(audits: Sequence[BenchmarkAudit]) -> PaperTable:
         ),
         rows=tuple(
             (
-                plain(audit.title),
+                Text(audit.title),
                 *(_items(audit.coverage.get(kind, {})) for kind in HALLUCINATION_TYPES),
             )
             for audit in audits
@@ -408,14 +402,14 @@ def _types(audits: Sequence[BenchmarkAudit]) -> PaperTable:
     )
 
 
-def _items(kind: Mapping[str, object]) -> Entry:
+def _items(kind: Mapping[str, object]) -> Text:
     count = kind.get("items")
     if isinstance(count, int) and count:
         return measured(count, digits=0)
-    return plain("claimed") if kind.get("claimed") else measured(None)
+    return Text("claimed") if kind.get("claimed") else measured(None)
 
 
-def _by_type(audit: BenchmarkAudit) -> PaperTable | None:
+def _by_type(audit: BenchmarkAudit) -> Table | None:
     """Table 5: the leaderboard by hallucination type."""
     kinds = [
         kind
@@ -430,7 +424,7 @@ def _by_type(audit: BenchmarkAudit) -> PaperTable | None:
         _errors(audit, metric),
         len(audit.respondents),
     )
-    columns: list[list[Entry]] = []
+    columns: list[list[Text]] = []
     for kind in kinds:
         # fewer items have a larger standard error
         widen = math.sqrt(audit.items / max(audit.coverage[kind]["items"], 1))
@@ -445,16 +439,15 @@ def _by_type(audit: BenchmarkAudit) -> PaperTable | None:
     columns.append(_score_column(audit, metric))
     arrow = _arrow(audit, metric)
     heads = (Column("Model", "text"), *(Column(kind, "number", metric + arrow) for kind in kinds))
-    return PaperTable(
+    return Table(
         f"table5-{audit.benchmark}",
         _titled(f"{metric} by hallucination type on", audit),
         (*heads, Column("overall", "interval", metric + arrow)),
         tuple(
             _in_order(
                 audit,
-                metric,
                 rows=[
-                    (plain(short(r.name)), *entries)
+                    (Text(short(r.name)), *entries)
                     for r, *entries in zip(audit.respondents, *columns, strict=True)
                 ],
             )
@@ -468,7 +461,7 @@ def _by_type(audit: BenchmarkAudit) -> PaperTable | None:
     )
 
 
-def reliability(audits: Sequence[BenchmarkAudit]) -> PaperTable:
+def reliability(audits: Sequence[BenchmarkAudit]) -> Table:
     """Reliability of one run from the noise of its items, at a common length, with agreement and
     errors in score units.
     """
@@ -497,14 +490,14 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> PaperTable:
         for w, ((title, _), group) in enumerate(zip(wanted, groups, strict=True))
     ]
     return _without_empty(
-        PaperTable(
+        Table(
             "reliability",
             "Reliability of the benchmarks.",
             tuple(columns),
             rows=tuple(
                 (
-                    plain(audit.title),
-                    plain(metric),
+                    Text(audit.title),
+                    Text(metric),
                     *(estimated(find(audit, i, metric)) for _, i in wanted),
                 )
                 for audit, metric in chain.from_iterable(
@@ -524,7 +517,7 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> PaperTable:
     )
 
 
-def _without_empty(table: PaperTable) -> PaperTable:
+def _without_empty(table: Table) -> Table:
     """The table without columns of numbers that nobody measured."""
     kept = [
         i
@@ -538,7 +531,7 @@ def _without_empty(table: PaperTable) -> PaperTable:
     )
 
 
-def _judge(audits: Sequence[BenchmarkAudit]) -> PaperTable | None:
+def _judge(audits: Sequence[BenchmarkAudit]) -> Table | None:
     """The judge asked again about the same answers: how much of the noise between runs comes from
     the judge.
     """
@@ -555,7 +548,7 @@ def _judge(audits: Sequence[BenchmarkAudit]) -> PaperTable | None:
             if any(e is not None for e in estimates):
                 judge = Cell.parse(audit.reference).judge
                 rows.append(
-                    (plain(audit.title), plain(metric), plain(judge), *map(estimated, estimates))
+                    (Text(audit.title), Text(metric), Text(judge), *map(estimated, estimates))
                 )
     if not rows:
         return None
@@ -565,7 +558,7 @@ def _judge(audits: Sequence[BenchmarkAudit]) -> PaperTable | None:
         if any(e.indicator.startswith("judge_consistency.") for e in audit.estimates)
     ]
     return _without_empty(
-        PaperTable(
+        Table(
             "judge",
             "The judge asked again about the same answers.",
             columns=(

@@ -69,6 +69,23 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'s' * (count != 1)}"
 
 
+_WORDS = "no one two three four five six seven eight nine ten".split()
+
+
+def in_letters(count: int) -> str:
+    """A small count as a word.
+
+    >>> in_letters(3), in_letters(22)
+    ('three', '22')
+    """
+    return _WORDS[count] if 0 <= count < len(_WORDS) else f"{count:,}"
+
+
+def several(count: int, what: str) -> str:
+    """A small count as a word, with its noun."""
+    return f"{in_letters(count)} {what}{'s' * (count != 1)}"
+
+
 def in_words(sentences: Iterable[Sentence]) -> str:
     """Sentences as plain text.
 

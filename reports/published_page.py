@@ -54,7 +54,7 @@ def render(data: Mapping[str, Any], command: str) -> str:
 def _read_as(data: Mapping[str, Any]) -> Table:
     """What each column was taken for."""
     scales = {1.0: "shares of 1", 100.0: "per cent", None: "points"}
-    return Table(
+    return Table.of(
         "What each column was taken for",
         columns=("column", "read as", "better", "items behind a score", "decimals printed"),
         rows=tuple(
@@ -99,7 +99,7 @@ def _contradicted(data: Mapping[str, Any]) -> Sequence[Table]:
             *(["only if"] if soft else []),
         )
         if rows:
-            tables.append(Table(caption, columns, tuple(rows), (2, 4)))
+            tables.append(Table.of(caption, columns, tuple(rows), (2, 4)))
     return tables
 
 
@@ -119,7 +119,7 @@ def _family(family: str, estimates: Sequence[Estimate]) -> Table:
                 Text(_said(e)),
             )
         )
-    return Table(
+    return Table.of(
         caption=(
             "The two columns compared"
             if family == _AGREEMENT

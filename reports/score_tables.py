@@ -23,6 +23,7 @@ from hqm.reports.tables import (
     find,
     flag_words,
     interval_in_words,
+    known,
     leading,
     number,
     official,
@@ -89,14 +90,8 @@ def set_name(i: int) -> str:
 
 def in_order(audit: BenchmarkAudit) -> list[RespondentScores]:
     """The respondents by the first audited metric, best first."""
-    first = next(iter(audit.metrics))
-    lower = audit.metrics[first]["better"] == "lower"
-
-    def key(row: RespondentScores) -> float:
-        score = row.scores.get(first)
-        return math.inf if score is None else score if lower else -score
-
-    return sorted(audit.respondents, key=key)
+    by_name = {row.name: row for row in audit.respondents}
+    return [by_name[name] for name in order_in(audit, audit.reference)]
 
 
 def pairs_apart(audit: BenchmarkAudit) -> tuple[int, int]:
@@ -117,17 +112,14 @@ def first_place(audit: BenchmarkAudit) -> list[str]:
 def order_in(audit: BenchmarkAudit, cell: str) -> list[str]:
     """The models from the best to the worst in an administration, equals as in the reference."""
     metric = leading(audit)
-    sign = -1 if audit.metrics[metric].get("better") == "lower" else 1
-
-    def score(name: str, where: str) -> float:
-        who = next(row for row in audit.respondents if row.name == name)
-        scores = who.scores if where == audit.reference else who.cells.get(where, {})
-        value = scores.get(metric)
-        return -math.inf if value is None else sign * value
-
-    names = [row.name for row in audit.respondents]
-    names.sort(key=lambda name: -score(name, audit.reference))
-    return sorted(names, key=lambda name: -score(name, cell))
+    sign = 1 if audit.metrics[metric].get("better") == "lower" else -1
+    reference = {row.name: row.scores.get(metric) for row in audit.respondents}
+    there = {row.name: row.cells.get(cell, {}).get(metric) for row in audit.respondents}
+    ordered = list(reference)
+    for scores in (reference,) if cell == audit.reference else (reference, there):
+        worth = {name: math.inf if s is None else sign * s for name, s in scores.items()}
+        ordered.sort(key=worth.__getitem__)
+    return ordered
 
 
 def pairs_changed(audit: BenchmarkAudit, cell: str) -> int:
@@ -230,7 +222,7 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
             "Scores are rounded as the release prints them; intervals and all statistics come from"
             " unrounded scores."
         )
-    return Table(
+    return Table.of(
         "Leaderboard",
         tuple(columns),
         tuple(rows),
@@ -270,7 +262,7 @@ def yes_ratios(audit: BenchmarkAudit) -> Table | None:
         (Text(short(r.name), r.name), *(Text(number(r.yes_ratio.get(c))) for c in cells))
         for r in in_order(audit)
     ]
-    return Table(
+    return Table.of(
         "Share of yes answers",
         ("Respondent", *map(cell, cells)),
         tuple(rows),
@@ -289,29 +281,20 @@ def response_bias(audit: BenchmarkAudit) -> Table | None:
     """Sensitivity d', response criterion c and acquiescence of every respondent, form by form."""
     metric = next(iter(audit.metrics), "")
     wanted = {
-        "parallel_forms.d_prime_shift": "d′ in standard deviations",
-        "parallel_forms.criterion_shift": "c in standard deviations",
-        "parallel_forms.acquiescence": "acquiescence",
-        "parallel_forms.coherence": "coherent pairs",
-        "parallel_forms.position_bias": "position bias V",
+        "parallel_forms.d_prime_shift": ("d′ in standard deviations", (0, 1)),
+        "parallel_forms.criterion_shift": ("c in standard deviations", (0, 1)),
+        "parallel_forms.acquiescence": ("acquiescence", ()),
+        "parallel_forms.coherence": ("coherent pairs", ("coherent",)),
+        "parallel_forms.position_bias": ("position bias V", ("v",)),
     }
     columns: list[str] = []
     by: list[tuple[Mapping[str, Any], Any]] = []
-    for indicator, name in wanted.items():
+    for indicator, (name, keys) in wanted.items():
         estimate = find(audit, indicator, metric)
         rows = estimate.detail.get("by_respondent") if estimate is not None else None
-        if not isinstance(rows, Mapping) or not rows:
-            continue
-        sample = next(iter(rows.values()))
-        if isinstance(sample, (list, tuple)):
-            columns += [f"{name}, first", f"{name}, other"]
-            by += [(rows, 0), (rows, 1)]
-        elif isinstance(sample, Mapping):
-            columns.append(name)
-            by.append((rows, "coherent" if "coherent" in sample else "v"))
-        else:
-            columns.append(name)
-            by.append((rows, None))
+        if rows:
+            columns += [f"{name}, first", f"{name}, other"] if len(keys) > 1 else [name]
+            by += [(rows, key) for key in keys or (None,)]
     if not columns:
         return None
     table = []
@@ -327,7 +310,7 @@ def response_bias(audit: BenchmarkAudit) -> Table | None:
     )
     if "acquiescence" not in columns:
         notes = ("First: the original wording. Other: the parallel wording.",)
-    return Table(
+    return Table.of(
         "Response bias",
         ("Respondent", *columns),
         tuple(table),
@@ -338,13 +321,9 @@ def response_bias(audit: BenchmarkAudit) -> Table | None:
 
 
 def _of(value: Any, key: Any) -> float | None:
-    if key is None or value is None:
-        return value if isinstance(value, (int, float)) else None
-    try:
-        figure = value[key]
-    except (KeyError, IndexError, TypeError):
-        return None
-    return figure if isinstance(figure, (int, float)) else None
+    """A respondent's figure: the value itself, or the one under a key."""
+    figure = value if key is None or value is None else value[key]
+    return known(figure)
 
 
 def lengths(audit: BenchmarkAudit) -> Table:
@@ -370,7 +349,7 @@ def lengths(audit: BenchmarkAudit) -> Table:
             notes.append(
                 f"Elasticity of {estimate.metric} ({cell(estimate.other)}): {said}{unit}{spread}."
             )
-    return Table(
+    return Table.of(
         "Mean length of an answer in words",
         columns,
         rows=tuple(
@@ -397,7 +376,7 @@ def states(audit: BenchmarkAudit) -> Table:
             counts = [row.states[name].get(state, 0) for state in shown]
             numbers = (Text(f"{count:,}", muted=not count) for count in counts)
             rows.append((Text(short(row.name), row.name), Text(cell(name), name), *numbers))
-    return Table(
+    return Table.of(
         "How the answers came out",
         columns=("Respondent", "Administration", *shown),
         rows=tuple(rows),
@@ -423,7 +402,7 @@ def states(audit: BenchmarkAudit) -> Table:
 
 def forms(audit: BenchmarkAudit) -> Table:
     """The forms, with the rules that made them."""
-    return Table(
+    return Table.of(
         "Forms",
         ("Form", "Items", "Left out", "Made by", "Content hash"),
         rows=tuple(
@@ -459,7 +438,9 @@ def findings(audit: BenchmarkAudit) -> Table | None:
         for f in audit.findings
     ]
     return (
-        Table("Found in the data", ("Finding", "What", "Examples"), tuple(rows)) if rows else None
+        Table.of("Found in the data", ("Finding", "What", "Examples"), tuple(rows))
+        if rows
+        else None
     )
 
 
@@ -505,7 +486,7 @@ def judged(audit: BenchmarkAudit) -> Table | None:
         *(f"share faithful, by {judge}" for judge in who),
         *(titles.get(k, k) for k in extra),
     )
-    return Table(
+    return Table.of(
         (
             "The same answers, scored and labelled"
             if who_labelled(audit).by_people
@@ -520,13 +501,11 @@ def judged(audit: BenchmarkAudit) -> Table | None:
 
 
 def _scored(value: Any) -> Text:
+    """A corrected score, with its interval where it has one."""
     if isinstance(value, Mapping):
-        score = value.get("score", value.get("value"))
-        return Text(
-            number(score if isinstance(score, (int, float)) else None),
-            small=bracketed(value.get("low"), value.get("high")),
-        )
-    return Text(number(value if isinstance(value, (int, float)) else None))
+        score = known(value.get("score", value.get("value")))
+        return Text(number(score), small=bracketed(value.get("low"), value.get("high")))
+    return Text(number(known(value)))
 
 
 def warnings(audit: BenchmarkAudit) -> Table | None:
@@ -550,7 +529,7 @@ def warnings(audit: BenchmarkAudit) -> Table | None:
         "A warning may change what the scores are used for; a note only says how a number was made."
     )
     return (
-        Table(
+        Table.of(
             "Warnings and notes",
             ("Warning", "What raised it", "What follows"),
             tuple(lines),

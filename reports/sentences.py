@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hqm.reports.phrases import Sentence, counted, is_share, listed, say
+from hqm.reports.phrases import Sentence, counted, in_letters, is_share, listed, say, several
 from hqm.reports.score_tables import (
     first_place,
     order_in,
@@ -100,23 +100,8 @@ IN_A_LINE: Mapping[str, str] = {
     "blind": "picture",
     "metric": "metric",
 }
-_WORDS = "no one two three four five six seven eight nine ten".split()
 _FEW_LABELS = 200
 """Labels a model below which people's band is wide because of them."""
-
-
-def in_letters(count: int) -> str:
-    """A small count as a word.
-
-    >>> in_letters(3), in_letters(22)
-    ('three', '22')
-    """
-    return _WORDS[count] if 0 <= count < len(_WORDS) else f"{count:,}"
-
-
-def several(count: int, what: str) -> str:
-    """A small count as a word, with its noun."""
-    return f"{in_letters(count)} {what}{'s' * (count != 1)}"
 
 
 # --- numbers in points ---
@@ -232,25 +217,17 @@ def _faults(mend: Sequence[Mend]) -> str:
 
 
 def _fault(mend: Mend) -> str:
-    many = several(mend.count, "{}")
-    if mend.what == "keys":
-        return many.format("key") + " to check" if mend.count else "a list of keys to check"
-    if mend.what == "unscored":
-        return f"{percent(mend.cost, 1)} of the answers unscored"
-    if mend.what == "leaks":
-        where = "in " + mend.names[0] if mend.count == 1 else f"in {several(mend.count, 'type')}"
-        return f"answers leak {where}"
+    count, name = mend.count, "".join(mend.names[:1])
     words = {
-        "two_keys": "{} with two keys",
-        "pictures": "{} missing or broken",
-        "repeats": "{} asked twice",
-        "empty_types": "{} without items",
+        "keys": f"{several(count, 'key')} to check" if count else "a list of keys to check",
+        "two_keys": f"{several(count, 'question')} with two keys",
+        "leaks": f"answers leak in {name if count == 1 else several(count, 'type')}",
+        "pictures": f"{several(count, 'picture')} missing or broken",
+        "repeats": f"{several(count, 'item')} asked twice",
+        "unscored": f"{percent(mend.cost, 1)} of the answers unscored",
+        "empty_types": f"{several(count, 'type')} without items",
     }
-    nouns = {"two_keys": "question", "repeats": "item"}
-    if mend.what in words:
-        noun = nouns.get(mend.what, "picture" if mend.what == "pictures" else "type")
-        return words[mend.what].format(several(mend.count, noun))
-    return (mend.names[0] if mend.names else mend.what).replace("-", " ")
+    return words.get(mend.what, (name or mend.what).replace("-", " "))
 
 
 def _order(audit: BenchmarkAudit) -> str:
@@ -437,24 +414,61 @@ def mend_lines(audit: BenchmarkAudit, mend: Sequence[Mend]) -> list[MendLine]:
     ]
 
 
-_REMEDIES: Mapping[str, str] = {
-    "keys": "Read them, and correct only the keys that you find wrong.",
-    "two_keys": "Correct one of each.",
-    "leaks": "Balance the wordings, shuffle items and options, and number them anew.",
-    "pictures": "Put the files back, or take their items out.",
-    "repeats": "Keep one of each.",
-    "unscored": "Read them; then make the parser accept them, or ask again.",
-    "empty_types": "Add items, or take the claim back.",
+_MENDS: Mapping[str, tuple[str, str, str, str, str]] = {
+    "keys": (
+        "{keys} to check",
+        "The answers speak against them{of_one_type}; a weakness that strong models share looks"
+        " alike.{cost}",
+        "{to_read} to read",
+        "read",
+        "Read them, and correct only the keys that you find wrong.",
+    ),
+    "two_keys": (
+        "{questions} with two keys",
+        "The same question about the same picture has different right answers, as in"
+        " {first_two}.{cost}",
+        "{of_groups}",
+        "lists",
+        "Correct one of each.",
+    ),
+    "leaks": (
+        "{leaks} in {named}",
+        "{leak}",
+        "all leaks",
+        "blind",
+        "Balance the wordings, shuffle items and options, and number them anew.",
+    ),
+    "pictures": (
+        "{pictures} broken or missing",
+        "{found}: nobody who looks can answer what is asked about {named}.{cost}",
+        "{counted_pictures}",
+        "lists",
+        "Put the files back, or take their items out.",
+    ),
+    "repeats": (
+        "{items} asked twice",
+        "They weigh double: {named}.",
+        "{counted_items}",
+        "lists",
+        "Keep one of each.",
+    ),
+    "unscored": (
+        "{share} of the answers unscored",
+        "{answers} could not be read, or were not given.",
+        "states",
+        "states",
+        "Read them; then make the parser accept them, or ask again.",
+    ),
+    "empty_types": (
+        "No items of {named}",
+        "The card claims them.",
+        "types",
+        "types",
+        "Add items, or take the claim back.",
+    ),
 }
-_TARGETS: Mapping[str, str] = {
-    "keys": "read",
-    "two_keys": "lists",
-    "leaks": "blind",
-    "pictures": "lists",
-    "repeats": "lists",
-    "unscored": "states",
-    "empty_types": "types",
-}
+"""What is to be mended -> title, sentence, link, the part of the evidence behind it, and remedy."""
+_FOUND = ("{finding}", "{found}.", "the check", "fix", "")
 
 
 def _mend_line(audit: BenchmarkAudit, mend: Mend) -> MendLine:
@@ -462,56 +476,46 @@ def _mend_line(audit: BenchmarkAudit, mend: Mend) -> MendLine:
     cost = ""
     if mend.cost is not None and mend.cost >= 0.0005 and points.factor == 100:
         cost = f" That costs a model that answers right up to {points.said(mend.cost)} points."
-    named = listed([*mend.names[:3], *([f"{count - 3:,} more"] if count > 3 else [])])
-    link = counted(count, "item")
-    if mend.what == "keys":
-        many = f"About {count:,} keys" if count > 1 else "One key" if count else "Keys"
-        title, link = f"{many} to check", counted(len(audit.to_read), "item") + " to read"
-        text = f"The answers speak against them{_one_type(audit)}; a weakness that strong models"
-        text += f" share looks alike.{cost}"
-    elif mend.what == "two_keys":
-        title, link = (
-            several(count, "question") + " with two keys",
-            counted(len(mend.names), "item"),
-        )
-        first = listed([*mend.names[:2]])
-        text = "The same question about the same picture has different right answers, as in"
-        text += f" {first}.{cost}"
-    elif mend.what == "leaks":
-        title, link = f"{'A leak' if count == 1 else 'Leaks'} in {named}", "all leaks"
-        text = f"{capital(mend.by)} gives the answers away."
-        if mend.accuracy is not None:
-            alone = f"{percent(mend.accuracy)} right in {mend.names[0]}"
-            text = f"{_cue(mend.by)} alone: {alone}; the most frequent answer has"
-            text += f" {percent(mend.baseline)}."
-    elif mend.what == "pictures":
-        title, link = several(count, "picture") + " broken or missing", counted(count, "picture")
-        text = f"{capital(mend.sentence)}: nobody who looks can answer what is asked about"
-        text += f" {named}.{cost}"
-    elif mend.what == "repeats":
-        title, text = several(count, "item") + " asked twice", f"They weigh double: {named}."
-    elif mend.what == "unscored":
-        title, link = f"{percent(mend.cost, 1)} of the answers unscored", "states"
-        text = f"{counted(count, 'answer')} could not be read, or were not given."
-    elif mend.what == "empty_types":
-        title, text, link = f"No items of {named}", "The card claims them.", "types"
-    else:
-        title = mend.names[0].replace("-", " ") if mend.names else "unbalanced keys"
-        text, link = f"{capital(mend.sentence)}.", "the check"
+    keys = f"About {count:,} keys" if count > 1 else "One key" if count else "Keys"
+    words = {
+        "cost": cost,
+        "keys": keys,
+        "of_one_type": _one_type(audit),
+        "to_read": counted(len(audit.to_read), "item"),
+        "questions": several(count, "question"),
+        "first_two": listed(mend.names[:2]),
+        "of_groups": counted(len(mend.names), "item"),
+        "leaks": "A leak" if count == 1 else "Leaks",
+        "leak": _leak(mend),
+        "named": listed([*mend.names[:3], *([f"{count - 3:,} more"] if count > 3 else [])]),
+        "pictures": several(count, "picture"),
+        "counted_pictures": counted(count, "picture"),
+        "items": several(count, "item"),
+        "counted_items": counted(count, "item"),
+        "share": percent(mend.cost, 1),
+        "answers": counted(count, "answer"),
+        "finding": "".join(mend.names[:1]).replace("-", " ") or "unbalanced keys",
+        "found": capital(mend.sentence),
+    }
+    title, sentence, link, target, remedy = _MENDS.get(mend.what, _FOUND)
     return MendLine(
         "wrong" if mend.severity == "fault" else "look",
-        capital(title),
-        text,
-        mend.remedy or _REMEDIES.get(mend.what, ""),
-        link,
-        _TARGETS.get(mend.what, "fix"),
+        capital(title.format(**words)),
+        sentence.format(**words),
+        mend.remedy or remedy,
+        link.format(**words),
+        target,
     )
 
 
-def _cue(by: str) -> str:
-    """What gives answers away, as the subject of a sentence."""
-    first = next((part for part in by.split(", ") if part != "words"), "words")
-    return f"The {first}" if not first.startswith("the ") else capital(first)
+def _leak(mend: Mend) -> str:
+    """What gives answers away, and how many it gives away alone where that was measured."""
+    if mend.accuracy is None:
+        return f"{capital(mend.by)} gives the answers away."
+    first = next((part for part in mend.by.split(", ") if part != "words"), "words")
+    cue = capital(first) if first.startswith("the ") else f"The {first}"
+    alone = f"{percent(mend.accuracy)} right in {mend.names[0]}"
+    return f"{cue} alone: {alone}; the most frequent answer has {percent(mend.baseline)}."
 
 
 def _one_type(audit: BenchmarkAudit) -> str:

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hqm.reports.latex_tables import Column, PaperTable, measured, plain
-from hqm.reports.phrases import Sentence, in_words, say
+from hqm.reports.latex_tables import measured
 from hqm.reports.score_tables import in_order
 from hqm.reports.tables import (
     DASH,
+    Column,
     Table,
     Text,
     anchor,
@@ -32,7 +32,7 @@ TOOLS_TITLE = "HQM and the tools that recorded the answers"
 Tool = Mapping[str, Any]
 
 
-def harness_tables(tools: Sequence[Tool]) -> tuple[PaperTable, ...]:
+def harness_tables(tools: Sequence[Tool]) -> tuple[Table, ...]:
     """The totals and every row, for a comparison; nothing where no answer carries a tool's
     score.
     """
@@ -40,32 +40,32 @@ def harness_tables(tools: Sequence[Tool]) -> tuple[PaperTable, ...]:
         return ()
     totals = tuple(
         (
-            plain(short(t["respondent"])),
-            plain(_put(t)),
-            plain(t["tool"]),
-            plain(t["scoring"]),
+            Text(short(t["respondent"])),
+            Text(_put(t)),
+            Text(t["tool"]),
+            Text(t["scoring"]),
             measured(t["compared"], digits=0),
             measured(t["tool_mean"]),
             measured(t["hqm_mean"]),
             measured(t["hqm_scored"], digits=0),
             measured(len(t["differences"]), digits=0),
-            plain(_reasons(t)),
+            Text(_reasons(t)),
         )
         for t in tools
     )
     rows = tuple(
         (
-            plain(row["item"]),
-            plain(short(t["respondent"])),
-            plain(_put(t)),
-            plain(t["scoring"]),
-            plain(row["answer"] or "(empty)"),
+            Text(row["item"]),
+            Text(short(t["respondent"])),
+            Text(_put(t)),
+            Text(t["scoring"]),
+            Text(row["answer"] or "(empty)"),
             measured(row["tool_score"], digits=2),
-            plain(row["tool_read"]),
+            Text(row["tool_read"]),
             measured(row["hqm_score"], digits=2),
-            plain(row["hqm_read"]),
-            plain(row["state"]),
-            plain(row["reason"]),
+            Text(row["hqm_read"]),
+            Text(row["state"]),
+            Text(row["reason"]),
         )
         for t in tools
         for row in t["differences"]
@@ -83,7 +83,7 @@ def harness_tables(tools: Sequence[Tool]) -> tuple[PaperTable, ...]:
         Column("state", "text", "HQM"),
         Column("Why", "text"),
     )
-    total = PaperTable(
+    total = Table(
         "harness",
         f"{TOOLS_TITLE}: answers that both scored, and how many they score otherwise.",
         columns=(
@@ -107,7 +107,7 @@ def harness_tables(tools: Sequence[Tool]) -> tuple[PaperTable, ...]:
     fold = f"Every answer that a tool scores otherwise than HQM: {len(rows):,}"
     return (
         total,
-        PaperTable("harness_rows", f"{TOOLS_TITLE}, answer by answer.", each, rows, (), fold),
+        Table("harness_rows", f"{TOOLS_TITLE}, answer by answer.", each, rows, (), fold),
     )
 
 
@@ -151,7 +151,7 @@ def _table(audit: BenchmarkAudit, metric: str) -> Table | None:
     ]
     rows.append((Text("Mean difference"), Text(DASH), *mean))
     columns = ("Respondent", "100%", *(f"{scale}%" for scale in scales))
-    return Table(
+    return Table.of(
         f"{metric} by resolution of the pictures",
         columns,
         tuple(rows),
@@ -187,25 +187,19 @@ def _shown(own: Mapping[str, object]) -> Text:
 STOPS_TITLE = "Where asking was stopped"
 
 
-def stopped(audit: BenchmarkAudit) -> list[Sentence]:
-    """That asking was stopped by a rule, and what all numbers are computed on; nothing where all
+def stopped(audit: BenchmarkAudit) -> str:
+    """That asking was stopped by a rule, and what all numbers are computed on; empty where all
     items were asked.
     """
     at = audit.stopped
     if not at:
-        return []
-    return [
-        say(
-            "Asking was stopped by the rule “{rule}”. All numbers are computed on the {items}"
-            " of {all_items} items ({pictures} of {all_pictures} pictures, drawn at random)"
-            f" that every respondent was asked; what each was asked stands under {STOPS_TITLE}.",
-            rule=at["rule"],
-            items=f"{at['items']:,}",
-            all_items=f"{at['of_items']:,}",
-            pictures=f"{at['pictures']:,}",
-            all_pictures=f"{at['of_pictures']:,}",
-        )
-    ]
+        return ""
+    return (
+        f"Asking was stopped by the rule “{at['rule']}”. All numbers are computed on the"
+        f" {at['items']:,} of {at['of_items']:,} items ({at['pictures']:,} of"
+        f" {at['of_pictures']:,} pictures, drawn at random) that every respondent was asked; what"
+        f" each was asked stands under {STOPS_TITLE}."
+    )
 
 
 def stops_table(audit: BenchmarkAudit) -> Table | None:
@@ -213,7 +207,7 @@ def stops_table(audit: BenchmarkAudit) -> Table | None:
     if not audit.stopped:
         return None
     of = audit.stopped["of_items"]
-    return Table(
+    return Table.of(
         STOPS_TITLE,
         columns=(
             "Respondent",
@@ -288,7 +282,7 @@ def full_scores(audit: BenchmarkAudit) -> Table | None:
                 Text(number(alone), muted=True),
             ]
         rows.append(tuple(cells))
-    return Table(
+    return Table.of(
         "Scores on the full benchmark's scale",
         tuple(columns),
         tuple(rows),
@@ -325,7 +319,7 @@ def losses(audit: BenchmarkAudit) -> Table | None:
             )
         )
     return (
-        Table(
+        Table.of(
             "What the short form loses, on families that did not choose its items",
             columns=(
                 "Metric",
@@ -343,58 +337,33 @@ def losses(audit: BenchmarkAudit) -> Table | None:
     )
 
 
-def what_was_lost(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
+def remarks(audit: BenchmarkAudit) -> list[str]:
     """Of what it is a short form, and what was lost, in sentences."""
     metric = next(iter(audit.metrics), "")
     estimate = find(audit, "short_form.full_scale", metric)
     if estimate is None:
-        return ()
+        return []
     if estimate.value is None:
-        return (
-            say(
-                "This is a short form, and its scores are not put on the full benchmark's scale:"
-                " {reason}.",
-                reason=estimate.reason,
-            ),
-        )
-    said, held = estimate.detail, estimate.detail["held_out"]
-    form = (
-        f", form {str(said['short_form']).upper()}"
-        if find(audit, "short_form.parallel_reliability", metric)
-        else ""
-    )
+        return [
+            "This is a short form, and its scores are not put on the full benchmark's scale:"
+            f" {estimate.reason}."
+        ]
+    of, held = estimate.detail, estimate.detail["held_out"]
+    paired = find(audit, "short_form.parallel_reliability", metric)
+    form = f", form {str(of['short_form']).upper()}" if paired else ""
     tau = find(audit, "short_form.tau", metric)
     order = "the order of their scores was not determined"
     if tau is not None and tau.value is not None:
         order = f"their order agreed by a Kendall's tau of {number(tau.value)}"
-    return (
-        say(
-            "These are {n} of the {of} items of {name}{form}: the mean {metric} on its scale is"
-            " {value}.",
-            n=audit.items,
-            of=int(said["full_items"]),
-            name=str(said["full_benchmark"]),
-            form=form,
-            metric=metric,
-            value=estimate,
-        ),
-        say(
-            "What was lost: {m} respondents of {k} families, each scored by items chosen without"
-            " its family, were {error} off on average; {order}, and {share} of the 95% intervals"
-            " contained the score on all items.",
-            m=int(held["respondents"]),
-            k=int(said["chosen_by_families"]),
-            error=number(held["mean_error"]),
-            order=order,
-            share=percent(held["coverage"]),
-        ),
-    )
-
-
-def remarks(audit: BenchmarkAudit) -> list[str]:
-    """The same sentences as text, for the section."""
-    sentences = what_was_lost(audit)
-    return [in_words(sentences)] if sentences else []
+    return [
+        f"These are {audit.items:,} of the {int(of['full_items']):,} items of"
+        f" {of['full_benchmark']}{form}: the mean {metric} on its scale is"
+        f" {estimate_text(estimate).text}.",
+        f"What was lost: {int(held['respondents']):,} respondents of"
+        f" {int(of['chosen_by_families']):,} families, each scored by items chosen without its"
+        f" family, were {number(held['mean_error'])} off on average; {order}, and"
+        f" {percent(held['coverage'])} of the 95% intervals contained the score on all items.",
+    ]
 
 
 def _scaled(audit: BenchmarkAudit, metric: str) -> Estimate | None:

@@ -76,20 +76,17 @@ def wrapped(text: str, room: float, size: float = SIZE, most: int = 4) -> list[s
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """From numbers to places on the drawing, in proportion or (`log`) by ratio."""
+    """From numbers to places on the drawing."""
 
     low: float
     high: float
     start: float
     end: float
-    log: bool = False
 
     def __call__(self, value: float) -> float:
-        low, high, at = self.low, self.high, value
-        if self.log:
-            low, high, at = math.log(low), math.log(high), math.log(max(value, 1e-300))
         # where all that is drawn has one value, the axis is one place
-        return self.start + (at - low) / ((high - low) or 1.0) * (self.end - self.start)
+        share = (value - self.low) / ((self.high - self.low) or 1.0)
+        return self.start + share * (self.end - self.start)
 
     @property
     def room(self) -> float:
@@ -122,25 +119,6 @@ def ticks(low: float, high: float, most: int = 6) -> tuple[list[float], int]:
     places = [k * step + 0.0 for k in range(first, math.floor(high / step + 1e-9) + 1)]
     decimals = next((d for d in range(8) if abs(step * 10**d - round(step * 10**d)) < 1e-6), 8)
     return places, decimals
-
-
-def log_ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers between two ends of an axis by ratio: 1, 2 and 5 of each power of ten, or the
-    powers alone.
-
-    >>> log_ticks(8, 1200)
-    [10.0, 100.0, 1000.0]
-    >>> log_ticks(90, 600)
-    [100.0, 200.0, 500.0]
-    """
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for steps in ((1, 2, 5), (1,)):
-        places = [
-            s * 10.0**k for k in powers for s in steps if low * 0.999 <= s * 10.0**k <= high * 1.001
-        ]
-        if len(places) <= most:
-            break
-    return places or [low, high]
 
 
 class Drawing:
@@ -293,38 +271,29 @@ class Plot:
 
     def across(self, title: str, *, grid: bool = False) -> None:
         """The horizontal axis with ticks and its title, which says the unit."""
-        self._ticks(self.x, grid)
+        base = self.y.start
+        marks, decimals = ticks(self.x.low, self.x.high, max(2, int(self.x.room / 48)))
+        self.drawing.line([(self.x.start, base), (self.x.end, base)], INK)
+        for value in marks:
+            x = self.x(value)
+            if grid:
+                self.drawing.line([(x, base), (x, self.y.end)], FAINT, 0.4)
+            self.drawing.line([(x, base), (x, base + 4)], INK)
+            self.drawing.text(x, base + 14, number(value, decimals), side="middle", size=11)
         half = width_of(title) / 2
         # a title wider than its axis begins further to the left, as far as the sheet reaches
         middle = min((self.x.start + self.x.end) / 2, max(self.drawing.width - half, half))
         self.drawing.text(middle, self.y.start + 34, title, side="middle")
 
-    def up(self, title: str, *, grid: bool = False) -> None:
+    def up(self, title: str) -> None:
         """The vertical axis with ticks and its title."""
         marks, decimals = ticks(self.y.low, self.y.high, max(2, int(self.y.room / 34)))
         for value in marks:
             y = self.y(value)
-            if grid:
-                self.drawing.line([(self.x.start, y), (self.x.end, y)], FAINT, 0.4)
             self.drawing.line([(self.x.start - 4, y), (self.x.start, y)], INK)
             self.drawing.text(self.x.start - 7, y, number(value, decimals), side="end", size=11)
         self.drawing.line([(self.x.start, self.y.start), (self.x.start, self.y.end)], INK)
         self.drawing.text(10, (self.y.start + self.y.end) / 2, title, side="middle", turned=True)
-
-    def _ticks(self, scale: Scale, grid: bool) -> None:
-        base = self.y.start
-        if scale.log:
-            marks, decimals = log_ticks(scale.low, scale.high, max(2, int(scale.room / 55))), 0
-        else:
-            marks, decimals = ticks(scale.low, scale.high, max(2, int(scale.room / 48)))
-        self.drawing.line([(scale.start, base), (scale.end, base)], INK)
-        for value in marks:
-            x = scale(value)
-            if grid:
-                self.drawing.line([(x, base), (x, self.y.end)], FAINT, 0.4)
-            self.drawing.line([(x, base), (x, base + 4)], INK)
-            shown = f"{value:,.0f}" if scale.log and value >= 1 else number(value, decimals)
-            self.drawing.text(x, base + 14, shown, side="middle", size=11)
 
     def names(
         self,
@@ -391,10 +360,9 @@ def plot(
     left: float = 64,
     right: float = 16,
     top: float = 12,
-    log: bool = False,
 ) -> Plot:
     """An empty plot of this size; `left` is the room for the vertical axis and its names."""
-    across = Scale(*ends_x, left, width - right, log)
+    across = Scale(*ends_x, left, width - right)
     return Plot(Drawing(width, height), across, Scale(*ends_y, height - 46, top))
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 from hqm import (
     INDICATOR_FAMILIES,
@@ -66,16 +66,6 @@ def known(value: object) -> float | None:
     return float(value)
 
 
-def rows(estimate: Estimate | None, key: str) -> list[Mapping[str, Any]]:
-    """The rows that a detail lists under this key; none where there is no such list."""
-    listed = estimate.detail.get(key) if estimate is not None else None
-    return (
-        [row for row in listed if isinstance(row, Mapping)]
-        if isinstance(listed, (list, tuple))
-        else []
-    )
-
-
 def by_oracle(estimate: Estimate) -> bool:
     """Whether the other side of a comparison is an oracle: a rule of the benchmark that knows the
     right answers.
@@ -91,47 +81,6 @@ def expected_power(estimate: Estimate | None) -> float | None:
     """
     stated = estimate.detail.get("power") if estimate is not None else None
     return known(stated.get("found") if isinstance(stated, Mapping) else stated)
-
-
-def reading_list(
-    audit: BenchmarkAudit, metric: str
-) -> tuple[Estimate, list[Mapping[str, Any]]] | None:
-    """The items to read first, in order, with the estimate that ranks them."""
-    for estimate in audit.estimates:
-        listed = rows(estimate, "reading_list") if estimate.metric == metric else []
-        if listed:
-            return estimate, sorted(listed, key=lambda row: known(row.get("rank")) or math.inf)
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class Used:
-    """What an estimate was computed from, with the shares that had to be left out, as it says
-    itself.
-    """
-
-    respondents: int
-    items: int
-    respondents_left_out: float
-    items_left_out: float
-
-    @property
-    def lost(self) -> bool:
-        """Whether anything was left out."""
-        return self.respondents_left_out > 0 or self.items_left_out > 0
-
-
-def used_by(estimate: Estimate) -> Used:
-    """How much of what was asked an estimate could use.
-
-    Nothing is called lost unless the estimate says so itself: a metric may look at some of the
-    items by design.
-    """
-    left_out = [
-        known(estimate.detail.get(f"{what}_left_out")) or 0.0 for what in ("respondents", "items")
-    ]
-    shares = [share if 0 < share < 1 else 0.0 for share in left_out]
-    return Used(estimate.n_respondents, estimate.n_items, *shares)
 
 
 # --- names in words ---
@@ -256,6 +205,7 @@ ORACLE_TITLE = "Oracle (no people)"
 
 
 Mark = Literal["", "best", "second"]
+Kind = Literal["text", "number", "interval"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,29 +226,65 @@ class Text:
     """The length of a bar behind the text, in percent."""
     mark: Mark = ""
     """`best` or `second` where tests separate the number from the rest of its column."""
+    value: float | None = None
+    """The number behind the text, not rounded; None where there is none."""
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: text, a number, or a number with its interval; columns of one group share a
+    heading.
+    """
+
+    title: str
+    kind: Kind = "number"
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of text with a caption and notes."""
+    """A table of a page or of a paper, with a caption and notes."""
 
+    name: str
+    """By which LaTeX refers to it; empty for a table of a page."""
     caption: str
-    columns: tuple[str, ...]
+    columns: tuple[Column, ...]
     rows: tuple[tuple[Text, ...], ...]
-    right: tuple[int, ...] = ()
-    """The columns that hold numbers."""
     notes: tuple[str, ...] = ()
-    signature: str = ""
-    """What the numbers were made of, where they are not estimates with signatures of their own."""
     fold: str = ""
     """The line that opens it, where the page shows it behind a fold."""
+    signature: str = ""
+    """What the numbers were made of, where they are not estimates with signatures of their own."""
 
-    def texts(self) -> Iterable[str]:
-        """All text that a reader sees, in order."""
-        yield from (self.caption, *self.columns)
-        for row in self.rows:
-            yield from (part for entry in row for part in (entry.text, entry.small) if part)
-        yield from self.notes
+    @classmethod
+    def of(
+        cls,
+        caption: str,
+        columns: Sequence[str],
+        rows: Sequence[tuple[Text, ...]],
+        right: Sequence[int] = (),
+        notes: tuple[str, ...] = (),
+        signature: str = "",
+    ) -> Table:
+        """Return a table of a page; the columns at the places `right` hold numbers."""
+        heads = [Column(c, "number" if i in right else "text") for i, c in enumerate(columns)]
+        return cls("", caption, tuple(heads), tuple(rows), notes, signature=signature)
+
+    @property
+    def right(self) -> tuple[int, ...]:
+        """The places of the columns that hold numbers."""
+        return tuple(i for i, column in enumerate(self.columns) if column.kind != "text")
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The headings, with their group where a heading stands twice."""
+        titles = [column.title for column in self.columns]
+        return tuple(
+            f"{c.group}: {c.title}" if c.group and titles.count(c.title) > 1 else c.title
+            for c in self.columns
+        )
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -563,15 +549,12 @@ def shown_interval(estimate: Estimate, inference: str) -> Interval | None:
 
 def lost_note(estimate: Estimate) -> str:
     """What an estimate had to leave out, where it says so; else nothing."""
-    of = used_by(estimate)
-    shares = (
-        (of.respondents, "respondents", of.respondents_left_out),
-        (of.items, "items", of.items_left_out),
-    )
+    used = {"respondents": estimate.n_respondents, "items": estimate.n_items}
+    shares = {what: known(estimate.detail.get(f"{what}_left_out")) or 0.0 for what in used}
     return "; ".join(
-        f"{count:,} {what} used, {percent(share, 1)} left out"
-        for count, what, share in shares
-        if share
+        f"{used[what]:,} {what} used, {percent(share, 1)} left out"
+        for what, share in shares.items()
+        if 0 < share < 1
     )
 
 
@@ -601,7 +584,7 @@ def indicators_brief(audit: BenchmarkAudit) -> Table:
             reasons.append(f"{estimate.indicator} ({estimate.metric}): {notes}")
     order = list(FAMILIES)
     rows.sort(key=lambda row: order.index(row[0].behind) if row[0].behind in order else len(order))
-    return Table(
+    return Table.of(
         "Indicators",
         columns=("indicator", "metric", "value", "these models", "other models"),
         rows=tuple(rows),
@@ -614,7 +597,7 @@ def record(audit: Audit) -> Table:
     """How the audit was made."""
     rows = [("HQM", audit.hqm_version), ("command", audit.command)]
     rows += list(_flat("", audit.record))
-    return Table(
+    return Table.of(
         "How the audit was made", ("What", "Value"), tuple((Text(k), Text(str(v))) for k, v in rows)
     )
 
@@ -631,7 +614,7 @@ def identities(audit: Audit) -> Table:
             }
             seen.setdefault(row.name, identity)
     keys = list(dict.fromkeys(key for identity in seen.values() for key in identity))
-    return Table(
+    return Table.of(
         "How each respondent was asked",
         ("Respondent", *(key.replace("_", " ") for key in keys)),
         rows=tuple(

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hqm.reports import score_tables
-from hqm.reports.drawings import spans
+from hqm.reports.drawings import dots
 from hqm.reports.score_tables import in_order, made_of
-from hqm.reports.tables import DASH, Table, Text, cell, find, known, number, rows, short
+from hqm.reports.tables import DASH, Table, Text, cell, find, known, number, short
 
 from hqm import BenchmarkAudit, types_measured
 
@@ -44,7 +44,7 @@ def by_type(audit: BenchmarkAudit) -> Table | None:
             for kind in types
         ]
         rows.append((Text(short(row.name), row.name), *cells))
-    return Table(
+    return Table.of(
         f"Respondents by type: {first}",
         ("Respondent", *types),
         tuple(rows),
@@ -96,7 +96,7 @@ def coverage(audit: BenchmarkAudit) -> Table:
                 Text(lacking),
             )
         )
-    return Table(
+    return Table.of(
         "Coverage of hallucination types",
         columns=(
             "Type",
@@ -127,7 +127,7 @@ def coverage(audit: BenchmarkAudit) -> Table:
 def added_value(audit: BenchmarkAudit) -> Table | None:
     """Whether the score of a type says more about that type than the total score does."""
     estimate = find(audit, "types.added_value", next(iter(audit.metrics), ""))
-    kinds = rows(estimate, "types")
+    kinds = (estimate.detail.get("types") or ()) if estimate is not None else ()
     if estimate is None or not kinds:
         return None
     lines = []
@@ -142,7 +142,7 @@ def added_value(audit: BenchmarkAudit) -> Table | None:
                 Text(_worth(row), muted=not usable),
             )
         )
-    return Table(
+    return Table.of(
         "Is a type's own score worth reporting?",
         columns=(
             "Type",
@@ -201,7 +201,7 @@ def analysis_drawings(audit: BenchmarkAudit) -> list[tuple[str, str]]:
 
 def _table(audit: BenchmarkAudit, analysis: Mapping[str, Any]) -> Table:
     columns, rows = tuple(analysis["columns"]), analysis["rows"]
-    return Table(
+    return Table.of(
         f"{analysis['title']}.",
         columns,
         rows=tuple(tuple(_text(columns[i], value) for i, value in enumerate(row)) for row in rows),
@@ -230,8 +230,8 @@ def _drawing(analysis: Mapping[str, Any]) -> str:
     rows = [row for row in analysis["rows"] if row[at] is not None][:_MOST]
     if len(rows) < 2:
         return ""
-    named = [(_name(analysis["columns"], row), float(row[at]), None, None) for row in rows]
-    return spans(named, analysis["drawn"], analysis["title"], within=[0.0])
+    named = [(_name(analysis["columns"], row), float(row[at])) for row in rows]
+    return dots(named, analysis["drawn"], analysis["title"])
 
 
 def _name(columns: Sequence[str], row: Row) -> str:

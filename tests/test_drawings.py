@@ -19,7 +19,7 @@ from hqm.reports.plots import draw
 from hqm.reports.report_figures import board_figure, budget_figure, budget_strip
 from hqm.reports.report_page import render
 from hqm.reports.sentences import Points
-from hqm.reports.svg import log_ticks, plot, ticks, wrapped
+from hqm.reports.svg import plot, ticks, wrapped
 from PIL import ImageFont
 
 from hqm import Audit, BenchmarkAudit, Store, UsageError
@@ -43,18 +43,12 @@ def benchmark(audit: Audit) -> BenchmarkAudit:
 
 def drawn(benchmark: BenchmarkAudit) -> dict[str, str]:
     """Every drawing of a report, by name."""
-    run, parallel = benchmark.cells[1:3]
+    run = benchmark.cells[1]
     names = [row.name for row in benchmark.respondents]
-    phi, budget = benchmark.estimate("generalizability.phi"), benchmark.error_budget()
+    budget = benchmark.error_budget()
     every = {
         "scatter": scatter(
             benchmark, "accuracy", run, "accuracy, original", "accuracy, 2nd run", names
-        ),
-        "bland_altman": drawings.bland_altman(
-            benchmark,
-            "accuracy",
-            parallel,
-            benchmark.estimate("parallel_forms.limits_of_agreement"),
         ),
         "budget": budget_figure(benchmark, budget),
         "narrow budget": budget_figure(benchmark, budget, narrow=True),
@@ -62,7 +56,6 @@ def drawn(benchmark: BenchmarkAudit) -> dict[str, str]:
         "board": board_figure(benchmark),
         "narrow board": board_figure(benchmark, narrow=True),
         "item_map": drawings.item_map(benchmark, "accuracy")[0],
-        "decision_curve": drawings.decision_curve(phi),
         "response_map": drawings.response_map(benchmark, "accuracy"),
     }
     many = {"pair": drawings.type_pairs(benchmark)}
@@ -96,7 +89,7 @@ def level_lines(svg: str, width: str) -> list[tuple[float, float, float]]:
 
 def test_those_who_cannot_see_it_are_told(benchmark: BenchmarkAudit) -> None:
     every = drawn(benchmark)
-    assert len(every) == 10 + 8
+    assert len(every) == 8 + 8
     for name, svg in every.items():
         root = ET.fromstring(svg)
         assert root.attrib["role"] == "img", name
@@ -239,21 +232,6 @@ def test_alpha_by_type_is_that_of_the_types_items(benchmark: BenchmarkAudit) -> 
         assert row["alpha"] == pytest.approx(own.value), (i, kind)
 
 
-def test_what_precision_costs(benchmark: BenchmarkAudit) -> None:
-    """The error of one run falls as items are added, and meets the error that G theory gives the
-    universe score.
-    """
-    phi = benchmark.estimate("generalizability.phi")
-    universe = next(c["variance"] for c in phi.detail["components"] if c["facet"] == "respondent")
-    errors = []
-    for row in phi.detail["curve"]:
-        assert row["phi"] == pytest.approx(universe / (universe + row["error"] ** 2)), (
-            "Phi is U / (U + error²)"
-        )
-        errors.append(row["error"])
-    assert errors == sorted(errors, reverse=True)
-
-
 def boxes_of_texts(svg: str) -> list[tuple[str, float, float, float, float]]:
     """Where every upright text stands, measured with a font of this machine and not with the
     drawing's own rule.
@@ -381,7 +359,6 @@ def test_ticks_are_round_and_few() -> None:
         assert len({f"{p:.{decimals}f}" for p in places}) == len(places), (
             "no two ticks read the same"
         )
-    assert log_ticks(5, 4000) == [10.0, 100.0, 1000.0]
 
 
 def test_long_questions_are_cut_and_say_so() -> None:

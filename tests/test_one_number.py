@@ -83,9 +83,9 @@ def printed(audit: Audit) -> Iterator[Printed]:
     for table in paper_tables((audit,), every=True):
         for entries in table.rows:
             for column, entry in zip(table.columns, entries, strict=True):
-                if entry.signature:
+                if entry.behind:
                     text = entry.text + "%" * ("points" in column.title)
-                    yield Printed("paper", tables.anchor(entry.signature), text)
+                    yield Printed("paper", tables.anchor(entry.behind), text)
     for quote in quotes(audit.audits[0], audit.hqm_version):
         shown = r"(?:is|by|correlates) ([−\d.]+)( percentage points)?"
         for text, points in re.findall(shown, quote.sentence):

@@ -21,8 +21,6 @@ from hqm.reports.latex_tables import (
     NARROWEST,
     PAGE,
     TABLE,
-    Column,
-    PaperTable,
     as_json,
     comma_separated,
     escape,
@@ -32,12 +30,12 @@ from hqm.reports.latex_tables import (
     markdown,
     measured,
     pages,
-    plain,
     width_needed,
     width_of,
 )
 from hqm.reports.paper import paper_tables, ranks
 from hqm.reports.plots import FIGURES, draw
+from hqm.reports.tables import Column, Table, Text
 
 import hqm
 from hqm import Audit, BenchmarkAudit, Store
@@ -91,11 +89,11 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audit]:
         yield Audit((hqm.audit(hqm.gather(benchmark, store, stored)),), f"hqm audit {HOSTILE}", {})
 
 
-def by_name(audits: list[Audit]) -> dict[str, PaperTable]:
+def by_name(audits: list[Audit]) -> dict[str, Table]:
     return {table.name: table for table in paper_tables(audits, every=True)}
 
 
-def column(table: PaperTable, title: str, group: str = "") -> list[float | None]:
+def column(table: Table, title: str, group: str = "") -> list[float | None]:
     place = [(c.title, c.group) for c in table.columns].index((title, group))
     return [row[place].value for row in table.rows]
 
@@ -141,7 +139,7 @@ def test_a_note_states_the_protocol_and_captions_are_short(audit: Audit) -> None
         )
 
 
-WIDE = PaperTable(
+WIDE = Table(
     "wide",
     "A table of many numbers.",
     (
@@ -151,8 +149,8 @@ WIDE = PaperTable(
     ),
     tuple(
         (
-            plain(f"a-benchmark-{i}"),
-            plain("accuracy"),
+            Text(f"a-benchmark-{i}"),
+            Text("accuracy"),
             *(measured(-0.9512 + k / 10, -0.991, 0.4) for k in range(6)),
         )
         for i in range(4)
@@ -184,14 +182,14 @@ def test_a_table_taller_than_a_page_becomes_several() -> None:
     )
     # a row takes two lines, because its interval stands beneath its number
     for text, fewest in (("short", PAGE // 2), (name, PAGE // 6)):
-        rows = tuple((plain(f"{text} {i}"), measured(0.5, 0.4, 0.6)) for i in range(100))
-        made = pages(PaperTable("long", "All of them.", columns, rows, ("A note.",)))
+        rows = tuple((Text(f"{text} {i}"), measured(0.5, 0.4, 0.6)) for i in range(100))
+        made = pages(Table("long", "All of them.", columns, rows, ("A note.",)))
         assert [row for page in made for row in page.rows] == list(rows)
         assert all(fewest - 1 <= len(page.rows) <= PAGE for page in made[:-1])
         assert [page.notes for page in made] == [("A note.",), *[()] * (len(made) - 1)]
         assert len({page.name for page in made}) == len(made)
         assert made[1].caption == f"All of them (2 of {len(made)})."
-    short = PaperTable("s", "Few.", columns, rows[:3])
+    short = Table("s", "Few.", columns, rows[:3])
     assert pages(short) == (short,)
 
 
@@ -208,7 +206,7 @@ def test_every_table_stands_in_a_column_or_over_both(audit: Audit) -> None:
         == len(set(re.findall(r"\\label\{.*?\}", text)))
     )
     assert latex(paper_tables([audit])).count(r"\begin{table*}") == 1
-    narrow = PaperTable("n", "A few.", (Column("a", "text"),), ((plain("b"),),))
+    narrow = Table("n", "A few.", (Column("a", "text"),), ((Text("b"),),))
     assert width_needed(narrow) < NARROWEST
     assert r"\begin{table}" in latex([narrow])
 
@@ -345,7 +343,7 @@ def test_csv_and_json_round_nothing(audit: Audit) -> None:
 
 
 def test_a_name_is_no_formula_in_a_spreadsheet() -> None:
-    table = PaperTable("t", "c", (Column("a", "text"),), ((plain('=HYPERLINK("x")'),),))
+    table = Table("t", "c", (Column("a", "text"),), ((Text('=HYPERLINK("x")'),),))
     assert "'=HYPERLINK" in comma_separated([table])
 
 
@@ -431,11 +429,9 @@ def test_every_character_that_is_let_through_compiles(tmp_path: Path) -> None:
         + list(module._WRITTEN)
         + list("中😀\u200b\u0301\n\t\x07")
     )
-    rows = tuple(
-        (plain(f"{letter}{letter} x"), measured(-0.5), plain(letter)) for letter in letters
-    )
+    rows = tuple((Text(f"{letter}{letter} x"), measured(-0.5), Text(letter)) for letter in letters)
     tables = [
-        PaperTable(
+        Table(
             f"t{i}",
             "".join(letters[i : i + 30]),
             (Column("a", "text"), Column("*b"), Column("[c", "text")),
@@ -508,5 +504,5 @@ def test_the_command_decides_by_suffix(
 
 def test_a_number_that_does_not_exist_is_a_dash() -> None:
     entry = measured(math.nan, 0.1, 0.2)
-    assert (entry.text, entry.value, entry.span) == ("–", None, "")
+    assert (entry.text, entry.value, entry.small) == ("–", None, "")
     assert measured(1 - 1e-16).text == "1.000"

@@ -391,18 +391,6 @@ def test_an_oracle_fills_no_column_of_people() -> None:
     assert not evidence_tables.family_table(oracle, ["criterion"], "").rows
 
 
-def test_the_items_to_read_stand_in_a_table() -> None:
-    table = item_tables.reading_table(
-        audit_of(est("items.reading_list", 2.0, detail={"reading_list": RANKED}))
-    )
-    assert table is not None
-    assert [[cell.text for cell in row] for row in table.rows] == [
-        ["1", "q5", "−0.60", "b-model", "90%"],
-        ["2", "q8", "−0.30", "a-model", "50%"],
-    ]
-    assert item_tables.reading_table(audit_of(SEARCHED)) is None
-
-
 def test_a_count_of_faults_stands_beside_its_power() -> None:
     (row,) = [
         row

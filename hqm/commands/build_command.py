@@ -14,7 +14,7 @@ import typer
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW, WHAT, WHO, RunOptions
 from hqm.commands.shared import store_path, writable
-from hqm.commands.terminal import print_all, terminal_table
+from hqm.commands.terminal import print_table
 from hqm.respondents.base import waiting
 
 if TYPE_CHECKING:
@@ -233,23 +233,24 @@ def _show(built: Build) -> None:
     labels = measured.by_label
     words = {each.part: each for each in measured.words}
     lengths = {each.part: each for each in measured.lengths}
-    table = terminal_table(
-        "", "part", "items", "answers", "words alone", "commonest answer", "counting words"
-    )
+    rows = []
     for part, count in measured.by_part.items():
         answers = ", ".join(
             f"{label} {number}" for label, number in sorted(labels.get(part, {}).items())
         )
         alone, length = words.get(part), lengths.get(part)
-        table.add_row(
-            part or "all",
-            f"{count:,}",
-            answers or "open",
-            _share(alone.accuracy) if alone else "not asked",
-            _share(alone.baseline) if alone else "",
-            _share(length.accuracy) if length else "",
+        rows.append(
+            (
+                part or "all",
+                f"{count:,}",
+                answers or "open",
+                _share(alone.accuracy) if alone else "not asked",
+                _share(alone.baseline) if alone else "",
+                _share(length.accuracy) if length else "",
+            )
         )
-    print_all(table)
+    columns = ("part", "items", "answers", "words alone", "commonest answer", "counting words")
+    print_table("", columns, rows)
     _show_types(built)
     cue = measured.cue
     if cue is not None:

@@ -14,7 +14,7 @@ from hqm.commands.designing import PricesFile
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW, JUDGES, WHAT, EveryTable, RunOptions, To
 from hqm.commands.shared import command, existing, find_audit, labelled, write_text
-from hqm.commands.terminal import print_all, terminal_table
+from hqm.commands.terminal import print_table
 from hqm.errors import UsageError
 
 if TYPE_CHECKING:
@@ -259,10 +259,8 @@ def _show(comparison: Comparison) -> None:
     print(reports.strongest(comparison))
     (made,) = reports.comparison_tables(comparison, every=False)
     columns = [column.title for column in made.columns]
-    table = terminal_table("", *columns, right=range(1, len(columns)))
-    for row in made.rows:
-        table.add_row(*(f"{cell.text} {cell.span}".rstrip() for cell in row))
-    print_all(table)
+    rows = ([f"{cell.text} {cell.small}".rstrip() for cell in row] for row in made.rows)
+    print_table("", columns, rows, right=range(1, len(columns)))
     for sentence in reports.tests_said(comparison):
         print(sentence)
     for sentence in reports.beyond_chance(comparison):

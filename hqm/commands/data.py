@@ -26,7 +26,7 @@ from hqm.commands.options import (
 )
 from hqm.commands.settings import FILE, files_in_force, user_file
 from hqm.commands.shared import find_audit, store_path, writable, write_text
-from hqm.commands.terminal import downloading, print_all, terminal_table
+from hqm.commands.terminal import downloading, print_all, print_table
 from hqm.errors import UsageError
 from hqm.respondents.base import waiting
 from hqm.respondents.kinds import all_kinds
@@ -356,45 +356,33 @@ def show_known(what: str) -> None:
 def _benchmarks() -> None:
     from hqm.benchmark.registry import card, groups, names
 
-    table = terminal_table("", "name", "task", "version", "types", "licence", "what")
-    for name in names():
-        about = card(name)
-        table.add_row(
-            name, about.task, about.version, ", ".join(about.types), about.licence, about.summary
-        )
-    print_all(table)
+    print_table(
+        "",
+        ("name", "task", "version", "types", "licence", "what"),
+        (
+            (name, of.task, of.version, ", ".join(of.types), of.licence, of.summary)
+            for name, of in ((name, card(name)) for name in names())
+        ),
+    )
     for group, members in groups().items():
         print_all(f"{group} = {' + '.join(members)}")
 
 
 def _respondents() -> None:
+    """Print the respondents that come with HQM, the families of local models (how each is asked,
+    what its questions share, what it needs), and the kinds.
+    """
     from hqm.benchmark.registry import card, names
+    from hqm.respondents.hf_families import FAMILIES
 
     by_name: dict[str, list[str]] = {}
     for name in names():
         for respondent in card(name).respondents.embedded:
             by_name.setdefault(respondent, []).append(name)
-    table = terminal_table("Embedded", "name", "answers")
-    for respondent, benchmarks in by_name.items():
-        table.add_row(respondent, ", ".join(benchmarks))
-    print_all(table)
-    _families()
-    table = terminal_table("Kinds", "name", "what", "price", "runs in this process")
-    for kind in all_kinds():
-        table.add_row(kind.form, kind.meaning, kind.price, "yes" if kind.local else "no")
-    print_all(table)
-
-
-def _families() -> None:
-    """Print the families of local models: how each is asked, what its questions share, what it
-    needs.
-    """
-    from hqm.respondents.hf_families import FAMILIES
-
+    answered = ((name, ", ".join(benchmarks)) for name, benchmarks in by_name.items())
+    print_table("Embedded", ("name", "answers"), answered)
     shares = {"prefix": "the image prefix", "features": "the vision features", "nothing": "nothing"}
-    table = terminal_table(
-        "Families of hf/ models", "family", "model_type", "questions share", "asked by"
-    )
+    rows = []
     for family in FAMILIES:
         shared = family.refusal or ": ".join(filter(None, (shares[family.sharing], family.why)))
         if family.needs:
@@ -402,30 +390,38 @@ def _families() -> None:
         asked = "" if family.refusal else "chat template"
         if family.form:
             asked += f", else {json.dumps(family.form)}"
-        table.add_row(family.name, ", ".join(family.types), shared, asked)
-    print_all(table)
+        rows.append((family.name, ", ".join(family.types), shared, asked))
+    columns = ("family", "model_type", "questions share", "asked by")
+    print_table("Families of hf/ models", columns, rows)
     print_all(
         "A family that is not listed is tried by its chat template, and checked against plain"
         " generate."
+    )
+    print_table(
+        "Kinds",
+        ("name", "what", "price", "runs in this process"),
+        (
+            (kind.form, kind.meaning, kind.price, "yes" if kind.local else "no")
+            for kind in all_kinds()
+        ),
     )
 
 
 def _parsers() -> None:
     from hqm.scoring.parsers import PARSERS
 
-    table = terminal_table("", "name", "reads negated questions", "source")
-    for parser in PARSERS.values():
-        table.add_row(parser.name, "yes" if parser.reads_negation else "no", parser.source)
-    print_all(table)
+    print_table(
+        "",
+        ("name", "reads negated questions", "source"),
+        ((p.name, "yes" if p.reads_negation else "no", p.source) for p in PARSERS.values()),
+    )
 
 
 def _indicators() -> None:
     from hqm.indicators import INDICATOR_FAMILIES, statistics
 
-    table = terminal_table("", "statistic", "what")
-    for indicator in statistics().values():
-        table.add_row(indicator.name, indicator.meaning)
-    print_all(table)
+    known = ((indicator.name, indicator.meaning) for indicator in statistics().values())
+    print_table("", ("statistic", "what"), known)
     families = ", ".join(
         f"{family.name} ({family.differs})" for family in INDICATOR_FAMILIES.values()
     )
@@ -435,20 +431,21 @@ def _indicators() -> None:
 def _recipes() -> None:
     from hqm.builders.recipe import recipe_named, recipe_names
 
-    table = terminal_table("", "name", "task", "what", "must not have", "needs")
-    for name in recipe_names():
-        recipe = recipe_named(name)
-        table.add_row(name, recipe.task, recipe.summary, recipe.must_not, recipe.needs)
-    print_all(table)
+    print_table(
+        "",
+        ("name", "task", "what", "must not have", "needs"),
+        (
+            (recipe.name, recipe.task, recipe.summary, recipe.must_not, recipe.needs)
+            for recipe in map(recipe_named, recipe_names())
+        ),
+    )
 
 
 def _settings() -> None:
     """Print the settings with their defaults, and the files that change them here."""
-    table = terminal_table("", "setting", "default", "what")
-    for option in OPTIONS.values():
-        if option.setting is not None:
-            table.add_row(option.name, str(option.keyword.default), option.help)
-    print_all(table)
+    settings = (o for o in OPTIONS.values() if o.setting is not None)
+    rows = ((o.name, str(o.keyword.default), o.help) for o in settings)
+    print_table("", ("setting", "default", "what"), rows)
     files = files_in_force()
     print_all(
         f"Read from {', '.join(map(str, files))}."

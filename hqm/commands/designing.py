@@ -14,7 +14,7 @@ import typer
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW, OUTPUT, WHAT, RunOptions
 from hqm.commands.shared import find_audit, write_text
-from hqm.commands.terminal import print_all, terminal_table
+from hqm.commands.terminal import print_table
 from hqm.respondents.base import waiting
 
 if TYPE_CHECKING:
@@ -139,21 +139,22 @@ def _show(made: Shortened) -> None:
     )
     print(_gain_said(chosen.gain_over_random, chosen.errors.get("random", math.nan)))
     print("what is lost, on families that did not choose the items:")
-    table = terminal_table(
-        "", "form", "metric", "mean error", "Kendall's tau", "intervals that hold", "half width"
-    )
-    for calibration in made.calibrations:
-        for name, loss in calibration.loss.items():
-            tau = "not determined" if loss.tau is None else f"{loss.tau:.3f}"
-            table.add_row(
+    print_table(
+        "",
+        ("form", "metric", "mean error", "Kendall's tau", "intervals that hold", "half width"),
+        (
+            (
                 calibration.form,
                 name,
                 f"{loss.mean_error:.4f}",
-                tau,
+                "not determined" if loss.tau is None else f"{loss.tau:.3f}",
                 f"{loss.coverage:.0%} (95% wanted)",
                 f"{loss.half_width:.4f}",
             )
-    print_all(table)
+            for calibration in made.calibrations
+            for name, loss in calibration.loss.items()
+        ),
+    )
     for name, agreement in made.calibrations[0].parallel.items():
         reliable = agreement["reliability"]
         shown = "not determined" if reliable is None else f"{reliable:.3f}"

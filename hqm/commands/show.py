@@ -5,16 +5,16 @@ Rounding happens in `hqm.reports.tables`.
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import re
 import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from hqm.commands.terminal import print_all, print_json, terminal_table
+from hqm.commands.terminal import print_json, print_report_table, print_table
 from hqm.respondents.kinds import kind_of
 from hqm.text import annotation
 
@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from hqm.psychometrics import Stratum
     from hqm.published.table_audit import TableAudit
     from hqm.types import Form
+
+
+def _tables() -> Any:
+    return importlib.import_module("hqm.reports.tables")
 
 
 # --- --expected ---
@@ -89,41 +93,33 @@ def expectations(result: Audit) -> None:
 
 def study_status(status: StudyStatus) -> None:
     """`hqm label status`: raters, agreement, labels, width."""
-    raters = terminal_table(
+    print(
+        f"{status.labelled} of {status.rows} have a label, {status.overlapping} have two or more."
+    )
+    print_table(
         "",
-        "rater",
-        "labels",
-        "of",
-        "seconds",
-        "gold right",
-        "cannot say",
-        "notes",
-        "time left",
+        "rater,labels,of,seconds,gold right,cannot say,notes,time left".split(","),
+        (
+            (
+                rater.rater,
+                str(rater.done),
+                str(rater.count),
+                "-" if rater.seconds is None else f"{rater.seconds:.1f}",
+                f"{rater.gold_right} of {rater.gold_done}" if rater.gold_done else "-",
+                str(rater.cannot_say),
+                str(rater.notes),
+                rater.time_left or ("done" if rater.done == rater.count else "-"),
+            )
+            for rater in status.raters
+        ),
         right=range(1, 7),
     )
-    for rater in status.raters:
-        gold = f"{rater.gold_right} of {rater.gold_done}" if rater.gold_done else "-"
-        pace = "-" if rater.seconds is None else f"{rater.seconds:.1f}"
-        left = rater.time_left or ("done" if rater.done == rater.count else "-")
-        counts = (
-            str(rater.done),
-            str(rater.count),
-            pace,
-            gold,
-            str(rater.cannot_say),
-            str(rater.notes),
-        )
-        raters.add_row(rater.rater, *counts, left)
-    print_all(
-        f"{status.labelled} of {status.rows} have a label, {status.overlapping} have two or more.",
-        raters,
-    )
-    agreement = terminal_table("", "agreement", "value", "95% interval", "answers", right=(1, 3))
+    rows = []
     for row in status.agreement:
         ends = "-" if row.low is None or row.high is None else f"{row.low:.3f} to {row.high:.3f}"
         value = "-" if row.value is None else f"{row.value:.3f}"
-        agreement.add_row(row.name, value, row.reason or ends, str(row.n))
-    print_all(agreement)
+        rows.append((row.name, value, row.reason or ends, str(row.n)))
+    print_table("", ("agreement", "value", "95% interval", "answers"), rows, right=(1, 3))
     print(f"disagreements: {status.disagreements}, settled {status.adjudicated}")
     print("labels: " + ", ".join(f"{words} {count}" for words, count in status.choices.items()))
     if status.width is None:
@@ -146,24 +142,34 @@ def study_status(status: StudyStatus) -> None:
 
 def key_effect(effect: KeyEffect) -> None:
     """`hqm audit --key`: what the corrected key changes."""
-    tables = importlib.import_module("hqm.reports.tables")
-    table = terminal_table(
+    number = _tables().number
+    rows = [
+        (
+            row.respondent,
+            number(row.score),
+            number(row.corrected),
+            str(row.rank or "-"),
+            str(row.corrected_rank or "-"),
+        )
+        for row in effect.scores
+    ]
+    rows += [
+        (name, number(old), number(new), "", "") for name, (old, new) in effect.reliability.items()
+    ]
+    print_table(
         f"{effect.benchmark} by the key {effect.key}: {effect.changed} targets are others,"
         f" {effect.left_out} items are left out as ambiguous; {effect.moved} of"
         f" {len(effect.scores)} respondents change their rank",
-        "respondent",
-        f"{effect.metric}, release",
-        f"{effect.metric}, corrected",
-        "rank",
-        "corrected",
+        (
+            "respondent",
+            f"{effect.metric}, release",
+            f"{effect.metric}, corrected",
+            "rank",
+            "corrected",
+        ),
+        rows,
         right=(1, 2, 3, 4),
     )
-    for row in effect.scores:
-        scores = (tables.number(row.score), tables.number(row.corrected))
-        table.add_row(row.respondent, *scores, str(row.rank or "-"), str(row.corrected_rank or "-"))
-    for name, (old, new) in effect.reliability.items():
-        table.add_row(name, tables.number(old), tables.number(new), "", "")
-    print_all(table)
 
 
 def judgements(taken_files: TakenJudgements | None) -> None:
@@ -182,13 +188,12 @@ def taken(
     """`hqm import --benchmark`: how the rows found their items, and where the tools' scores differ
     from HQM's.
     """
+    scores = [comparison.to_dict() for comparison in compared]
     if as_json:
-        matchings = [dataclasses.asdict(matching) for matching in logs.matchings]
-        scores = [comparison.to_dict() for comparison in compared]
         print_json(
             {
                 "benchmark": benchmark.name,
-                "matched": matchings,
+                "matched": [asdict(matching) for matching in logs.matchings],
                 "notes": list(logs.notes),
                 "scores": scores,
             }
@@ -198,8 +203,8 @@ def taken(
         print(f"note: {note}")
     for matching in logs.matchings:
         print(matching.sentence)
-    for comparison in compared:
-        recorded_scores(comparison.to_dict())
+    for comparison in scores:
+        recorded_scores(comparison)
     print(logs.sentence)
 
 
@@ -214,8 +219,7 @@ def logs_taken(benchmarks: Sequence[LogBenchmark | str]) -> None:
 
 def recorded_scores(compared: Mapping[str, Any]) -> None:
     """Print where a tool's scores and HQM's differ: in total, by reason, and the first rows."""
-    tables = importlib.import_module("hqm.reports.tables")
-    means = [tables.number(compared[name], 4) for name in ("tool_mean", "hqm_mean")]
+    means = [_tables().number(compared[name], 4) for name in ("tool_mean", "hqm_mean")]
     print(
         f"{compared['respondent']}, form {compared['form']}, run {compared['run']}:"
         f" {compared['tool']} scores {means[0]}, HQM {means[1]} ({compared['hqm_scored']} of"
@@ -232,38 +236,7 @@ def recorded_scores(compared: Mapping[str, Any]) -> None:
             )
 
 
-# --- smaller pictures ---
-
-
-def resolutions(audited: BenchmarkAudit) -> None:
-    """Print each respondent's score at every resolution, if there are several."""
-    for each in importlib.import_module("hqm.reports.side_tables").resolution_tables(audited):
-        print(each.caption)
-        table = terminal_table("", *each.columns, right=each.right)
-        for row in each.rows:
-            table.add_row(*(f"{cell.text} {_beside(cell.small)}".rstrip() for cell in row))
-        print_all(table)
-
-
-def _beside(small: str) -> str:
-    """Put the small text under a number beside it: an interval, or else in brackets."""
-    return small if small.startswith("[") or not small else f"({small})"
-
-
-# --- short forms ---
-
-
-def full_scale(audited: BenchmarkAudit) -> None:
-    """Print a short form's scores on the full benchmark's scale, and what was lost."""
-    short_form = importlib.import_module("hqm.reports.side_tables")
-    if (scores := short_form.full_scores(audited)) is not None:
-        table = terminal_table("", *scores.columns, right=scores.right)
-        for row in scores.rows:
-            table.add_row(*(cell.text for cell in row))
-        print_all(table)
-    for sentence in short_form.remarks(audited):
-        print(sentence)
-
+# --- hqm audit --until ---
 
 _MOST = 20
 """Pairs that are listed at most; of a longer list, only those that are not separated."""
@@ -271,41 +244,44 @@ _MOST = 20
 
 def stopped_run(run: StoppedRun) -> None:
     """Print the respondents that stopped, the pairs, and how many answers were saved."""
-    tables = importlib.import_module("hqm.reports.tables")
+    tables = _tables()
     asked, of = run.items
     if run.note:
         print(f"{run.benchmark}: {run.note}")
-    table = terminal_table(
+    print_table(
         f"{run.benchmark} until {run.rule}: {run.metric} of the full benchmark",
-        "respondent",
-        "items",
-        "of",
-        run.metric,
-        "95% at any time",
-        "stopped when",
+        ("respondent", "items", "of", run.metric, "95% at any time", "stopped when"),
+        (
+            (
+                at.respondent,
+                f"{at.items:,}",
+                f"{at.of_items:,}",
+                "" if at.score is None else tables.number(at.score),
+                f"{tables.number(at.low)} to {tables.number(at.high)}",
+                at.why,
+            )
+            for at in run.stops
+        ),
         right=(1, 2, 3, 4),
     )
-    for at in run.stops:
-        interval = f"{tables.number(at.low)} to {tables.number(at.high)}"
-        score = "" if at.score is None else tables.number(at.score)
-        table.add_row(at.respondent, f"{at.items:,}", f"{at.of_items:,}", score, interval, at.why)
-    print_all(table)
     left = [name for name in run.names if name not in {at.respondent for at in run.stops}]
     if left:
         print(f"{run.benchmark}: not stopped by the rule yet: {', '.join(left)}")
-    states = Counter(pair.state for pair in run.pairs)
     if run.pairs:
+        states = Counter(pair.state for pair in run.pairs)
         print(f"pairs: {', '.join(f'{count} {state}' for state, count in states.items())}")
-        for pair in (
-            run.pairs
-            if len(run.pairs) <= _MOST
-            else [p for p in run.pairs if p.state != "separated"][:_MOST]
-        ):
-            first, second = run.names[pair.first], run.names[pair.second]
-            print(
-                f"  {_said(pair.state, run)}: {first} and {second},"
-                f" {tables.number(pair.difference)} after {pair.pictures} pictures"
-            )
+    shown = run.pairs
+    if len(shown) > _MOST:
+        shown = tuple(pair for pair in shown if pair.state != "separated")[:_MOST]
+    for pair in shown:
+        state: str = pair.state
+        if state == "within":
+            state = f"not separated by more than {run.rule.separated:g}"
+        print(
+            f"  {state}: {run.names[pair.first]} and"
+            f" {run.names[pair.second]}, {tables.number(pair.difference)} after"
+            f" {pair.pictures} pictures"
+        )
     if of:
         print(
             f"{run.benchmark}: {asked:,} of {of:,} answers of the first run were asked for,"
@@ -313,8 +289,7 @@ def stopped_run(run: StoppedRun) -> None:
         )
 
 
-def _said(state: str, run: StoppedRun) -> str:
-    return f"not separated by more than {run.rule.separated:g}" if state == "within" else state
+# --- hqm check, hqm new ---
 
 
 def findings(checked: Sequence[Checked], selection: Selection, as_json: bool) -> None:
@@ -357,6 +332,8 @@ def wordings(checked: Sequence[Finding]) -> None:
 
 
 def _print_findings(rows: Sequence[Mapping[str, Any]]) -> None:
+    from hqm.benchmark.findings import SEVERITIES
+
     for finding in rows:
         place = f"{finding['place']}: " if finding["place"] else ""
         print(f"  {finding['code']} {finding['name']}: {place}{finding['sentence']}")
@@ -364,7 +341,13 @@ def _print_findings(rows: Sequence[Mapping[str, Any]]) -> None:
             print(f"      {example}")
         if finding["code"].startswith("F"):
             print(f"      -> {finding['remedy']}")
-    print(f"  {_tally([finding['severity'] for finding in rows])}")
+    counts = Counter(finding["severity"] for finding in rows)
+    found = ", ".join(
+        f"{counts[severity]} {severity}{'' if counts[severity] == 1 else 's'}"
+        for severity in SEVERITIES
+        if counts[severity]
+    )
+    print(f"  found: {found}" if found else "  nothing found")
 
 
 def _leaks(strata: Sequence[Stratum]) -> None:
@@ -374,46 +357,31 @@ def _leaks(strata: Sequence[Stratum]) -> None:
     for stratum in strata:
         if not stratum.type:
             by = "the words get" if stratum.cue == WORDS else f"{stratum.cue} gets"
-            known = (
-                f"gain at least {stratum.low:.3f}"
-                if stratum.shown
-                else "no more than chance explains"
+            gain = f"gain at least {stratum.low:.3f}"
+            print(
+                f"  without pictures, {stratum.name}: {by} {stratum.accuracy:.3f} right, the"
+                f" commonest answer {stratum.baseline:.3f}"
+                f" ({gain if stratum.shown else 'no more than chance explains'})"
             )
-            reached = (
-                f"{by} {stratum.accuracy:.3f} right, the commonest answer {stratum.baseline:.3f}"
-            )
-            print(f"  without pictures, {stratum.name}: {reached} ({known})")
-
-
-def _tally(severities: Sequence[str]) -> str:
-    from hqm.benchmark.findings import SEVERITIES
-
-    counts = {severity: severities.count(severity) for severity in SEVERITIES}
-    counted = [f"{n} {severity}{'' if n == 1 else 's'}" for severity, n in counts.items() if n]
-    return f"found: {', '.join(counted)}" if counted else "nothing found"
 
 
 def made(new: NewBenchmark) -> None:
     """`hqm new`: what was read and written, and what to do next."""
     print(f"{new.folder}: {new.items} {new.task} items, {new.pictures} pictures")
-    if new.columns:
-        words = {"prompt": "question", "target": "answer"}
-        print(
-            "read: "
-            + ", ".join(
-                f"{words.get(name, name)} from {column}" for name, column in new.columns.items()
-            )
-        )
-    if new.unused:
-        print(f"not read: {', '.join(new.unused)}")
-    if new.parts:
-        print(f"the splits {', '.join(new.parts)} are parts; --split takes some of them")
-    if new.without:
-        print(f"{new.without} items have no picture")
-    if new.left_out:
-        print(f"{new.left_out} rows are left out, with the reasons in left_out.csv")
-    if new.web:
-        print(f"{new.web} pictures are web addresses, which are fetched when they are first shown")
+    words = {"prompt": "question", "target": "answer"}
+    read = ", ".join(f"{words.get(name, name)} from {of}" for name, of in new.columns.items())
+    sentences = {
+        f"read: {read}": new.columns,
+        f"not read: {', '.join(new.unused)}": new.unused,
+        f"the splits {', '.join(new.parts)} are parts; --split takes some of them": new.parts,
+        f"{new.without} items have no picture": new.without,
+        f"{new.left_out} rows are left out, with the reasons in left_out.csv": new.left_out,
+        f"{new.web} pictures are web addresses, which are fetched when they are first"
+        " shown": new.web,
+    }
+    for sentence, holds in sentences.items():
+        if holds:
+            print(sentence)
     folder = shlex.quote(str(new.folder))
     print(
         f"next:\n  hqm check {folder}\n  hqm audit {folder} --out {folder}/out\n  hqm gate"
@@ -441,15 +409,12 @@ def gate(result: Gate, github: bool, as_json: bool) -> None:
     )
     for what, reason in why:
         print(f"{what}: {reason}")
-    counts = {
-        outcome: sum(test.outcome == outcome for test in result.tests)
-        for outcome in ("PASS", "FAIL", "UNDECIDED", "NOT MEASURED")
-    }
-    outcomes = ", ".join(f"{n} {outcome}" for outcome, n in counts.items())
+    counts = Counter(str(test.outcome) for test in result.tests)
+    order = ("PASS", "FAIL", "UNDECIDED", "NOT MEASURED")
+    outcomes = ", ".join(f"{counts[outcome]} {outcome}" for outcome in order)
     print(f"policy {result.policy}: {'passed' if result.passed else 'not passed'} ({outcomes})")
-    if github:
-        for line in result.annotations():
-            print(line)
+    for line in result.annotations() if github else ():
+        print(line)
 
 
 def forms(name: str, original: Form, parallel: Form, examples: int) -> None:
@@ -485,59 +450,46 @@ def _question(item: Any) -> str:
     return f"{item.prompt} ({' / '.join(item.options)})" if item.options else str(item.prompt)
 
 
+# --- before and after asking ---
+
+
 def plan(made: Plan, as_json: bool) -> None:
     """`hqm audit --dry-run` and `--dry-run`."""
-    from dataclasses import asdict
-
     forecasts = made.forecasts
-    missing = {name: {"missing": gone, "of": all_} for name, (gone, all_) in made.images.items()}
-    totals = {
-        key: sum(getattr(forecast, key) for forecast in forecasts.values())
-        for key in ("rows", "distinct", "stored", "requests", "seconds", "tokens_in", "tokens_out")
-    }
+    counted = ("rows", "distinct", "stored", "requests", "seconds", "tokens_in", "tokens_out")
+    totals = {key: sum(getattr(f, key) for f in forecasts.values()) for key in counted}
     costs = [forecast.cost for forecast in forecasts.values() if forecast.cost is not None]
     totals["cost"] = sum(costs) if costs else None
     if as_json:
-        rows = [
-            {"respondent": who, "benchmark": what, **asdict(forecast)}
-            for (who, what), forecast in forecasts.items()
-        ]
         limits = [{**asdict(bound), "ends_it": bound.ends_it} for bound in made.bounds]
-        further = {"bounds": limits} if limits else {}
-        judging = dict(made.judging)
         print_json(
-            {"plan": rows, "total": totals, "images": missing, "judging": judging, **further}
+            {
+                "plan": [
+                    {"respondent": who, "benchmark": what, **asdict(forecast)}
+                    for (who, what), forecast in forecasts.items()
+                ],
+                "total": totals,
+                "images": {n: {"missing": gone, "of": of} for n, (gone, of) in made.images.items()},
+                "judging": dict(made.judging),
+                **({"bounds": limits} if limits else {}),
+            }
         )
         return
-    columns = (
+    rows = []
+    for (who, what), forecast in forecasts.items():
+        sure = "" if forecast.measured else "?"
+        kind = kind_of(who.partition("/")[0])
+        unpriced = "no price" if kind is not None and kind.price == "per token" else ""
+        rows.append((who, what, *_numbers(asdict(forecast), sure, unpriced)))
+    print_table(
+        "",
         "respondent,benchmark,rows,distinct,stored,to ask,minutes,tokens in,tokens out,cost".split(
             ","
-        )
+        ),
+        rows,
+        right=range(2, 10),
+        total=("total", "", *_numbers(totals)),
     )
-    table = terminal_table("", *columns, right=range(2, 10))
-    for (who, what), forecast in forecasts.items():
-        minutes = f"{forecast.seconds / 60:.1f}{'' if forecast.measured else '?'}"
-        cost = _price(who) if forecast.cost is None else f"{forecast.cost:.2f}"
-        table.add_row(
-            who,
-            what,
-            *_whole(forecast.rows, forecast.distinct, forecast.stored, forecast.requests),
-            minutes,
-            *_whole(forecast.tokens_in, forecast.tokens_out),
-            cost,
-        )
-    total_cost = "" if totals["cost"] is None else f"{totals['cost']:.2f}"
-    counts = _whole(*(totals[key] for key in ("rows", "distinct", "stored", "requests")))
-    table.add_section()
-    table.add_row(
-        "total",
-        "",
-        *counts,
-        f"{totals['seconds'] / 60:.1f}",
-        *_whole(totals["tokens_in"], totals["tokens_out"]),
-        total_cost,
-    )
-    print_all(table)
     if not all(forecast.measured for forecast in forecasts.values()):
         print("? assumed: the store has not seen this respondent answer yet. Tokens out: at most.")
     for judge, count in made.judging.items():
@@ -558,6 +510,16 @@ def plan(made: Plan, as_json: bool) -> None:
         )
     refused(made.refused)
     missing_images(made.images)
+
+
+def _numbers(of: Mapping[str, Any], sure: str = "", unpriced: str = "") -> list[str]:
+    """The numbers of a forecast as the table of a plan has them."""
+    return [
+        *(f"{of[key]:,}" for key in ("rows", "distinct", "stored", "requests")),
+        f"{of['seconds'] / 60:.1f}{sure}",
+        *(f"{of[key]:,}" for key in ("tokens_in", "tokens_out")),
+        unpriced if of["cost"] is None else f"{of['cost']:.2f}",
+    ]
 
 
 def refused(count: int) -> None:
@@ -594,12 +556,6 @@ def reasons(errors: Mapping[str, int]) -> Iterator[str]:
         yield f"... and {len(counts) - _REASONS} other reasons; the report counts all of them"
 
 
-def _price(name: str) -> str:
-
-    kind = kind_of(name.partition("/")[0])
-    return "no price" if kind is not None and kind.price == "per token" else ""
-
-
 def missing_images(missing: Mapping[str, tuple[int, int]]) -> None:
     """Print how many pictures are missing, before anything is asked."""
     for name, (gone, all_) in missing.items():
@@ -613,18 +569,12 @@ def missing_images(missing: Mapping[str, tuple[int, int]]) -> None:
 def spent(totals: Sequence[Spent]) -> None:
     """Print the tokens and the money that respondents have used so far."""
     for total in totals:
-        cached = (
-            f" ({total.tokens_cached:,} of them from the server's cache)"
-            if total.tokens_cached
-            else ""
-        )
+        cached = f" ({total.tokens_cached:,} of them from the server's cache)"
         cost = "" if total.cost is None else f", cost {total.cost:.4f}"
-        tokens = f"{total.tokens_in:,} tokens read{cached}, {total.tokens_out:,} written"
-        print(f"{total.respondent}: {total.answers:,} answers so far, {tokens}{cost}")
-
-
-def _whole(*numbers: int) -> list[str]:
-    return [f"{number:,}" for number in numbers]
+        print(
+            f"{total.respondent}: {total.answers:,} answers so far, {total.tokens_in:,} tokens"
+            f" read{cached if total.tokens_cached else ''}, {total.tokens_out:,} written{cost}"
+        )
 
 
 def fetched(results: Mapping[Card, Sequence[Fetched]], as_json: bool) -> None:
@@ -634,29 +584,15 @@ def fetched(results: Mapping[Card, Sequence[Fetched]], as_json: bool) -> None:
     if as_json:
         print_json(
             [
-                {
-                    **summary(card),
-                    "fetched": [
-                        {
-                            "path": str(f.path),
-                            "state": f.state,
-                            "size": f.size,
-                            "optional": f.optional,
-                            "how": f.how,
-                        }
-                        for f in files
-                    ],
-                }
+                {**summary(card), "fetched": [{**asdict(f), "path": str(f.path)} for f in files]}
                 for card, files in results.items()
             ]
         )
         return
     for card, files in results.items():
         if not files:
-            print(
-                f"{card.name}: nothing to fetch;"
-                f" {'it comes with HQM' if not card.data.folder else 'its card names no files'}"
-            )
+            why = "its card names no files" if card.data.folder else "it comes with HQM"
+            print(f"{card.name}: nothing to fetch; {why}")
             continue
         about = summary(card)
         print(
@@ -664,15 +600,17 @@ def fetched(results: Mapping[Card, Sequence[Fetched]], as_json: bool) -> None:
             f" {about['bytes'] / 1e6:.1f} MB"
         )
         for file in files:
-            note = " (optional)" if file.optional and file.state == "missing" else ""
-            print(
-                f"  {file.state:10} {file.path}{note}"
-                + (f"\n             {file.how}" if file.state == "missing" else "")
-            )
+            missing = file.state == "missing"
+            print(f"  {file.state:10} {file.path}{' (optional)' * (file.optional and missing)}")
+            if missing:
+                print(f"             {file.how}")
         if about["images"]:
             print(
                 f"  pictures   {about['images']} {about['images_url']} ({about['images_licence']})"
             )
+
+
+# --- hqm score, hqm table, hqm audit --all ---
 
 
 def file_score(score: FileScore, as_json: bool) -> None:
@@ -714,7 +652,7 @@ def file_score(score: FileScore, as_json: bool) -> None:
         for name, value in values.items():
             print(f"  {f'{part_of}.{name}':34} {_exact(value)}{flag}")
     for name, value in score.criterion.items():
-        print(f"  people.{name:17} {'undefined' if value is None else repr(value)}{flag}")
+        print(f"  people.{name:17} {_exact(value)}{flag}")
     if score.recorded:
         recorded_scores(score.recorded)
     print(score.signature)
@@ -726,30 +664,24 @@ def _exact(value: float | None) -> str:
 
 def table_audit(audit: TableAudit) -> None:
     """`hqm audit --table`."""
-    tables = importlib.import_module("hqm.reports.tables")
-    table = terminal_table(
+    tables = _tables()
+    print_table(
         f"{audit.table}: {len(audit.respondents)} respondents",
-        "indicator",
-        "of",
-        "value",
-        "95% interval",
-        "",
+        ("indicator", "of", "value", "95% interval", ""),
+        (
+            (
+                e.indicator,
+                e.metric,
+                tables.number(e.value),
+                tables.interval(e.interval("model_population")),
+                ", ".join(e.flags)
+                if e.status == "ok"
+                else f"{e.status.replace('_', ' ')}: {e.reason}",
+            )
+            for e in audit.estimates
+        ),
         right=(2, 3),
     )
-    for estimate in audit.estimates:
-        notes = (
-            ", ".join(estimate.flags)
-            if estimate.status == "ok"
-            else f"{estimate.status.replace('_', ' ')}: {estimate.reason}"
-        )
-        table.add_row(
-            estimate.indicator,
-            estimate.metric,
-            tables.number(estimate.value),
-            tables.interval(estimate.interval("model_population")),
-            notes,
-        )
-    print_all(table)
     for flag in audit.flags:
         print(f"{flag['flag']}: {flag['sentence']}; {flag['what_to_do']}.")
     for note in audit.notes:
@@ -764,37 +696,39 @@ def table_audit(audit: TableAudit) -> None:
 
 def coefficients(result: Audit) -> None:
     """`hqm audit --all`: the table of indicators of every benchmark, and what else was measured."""
-    tables = importlib.import_module("hqm.reports.tables")
     for audited in result.audits:
         n = len(audited.respondents)
-        print(
-            f"\n{audited.title}: {audited.items} items, {n}"
-            f" {'respondent' if n == 1 else 'respondents'}"
-        )
+        print(f"\n{audited.title}: {audited.items} items, {n} respondent{'' if n == 1 else 's'}")
         missing = audited.state_counts.get(audited.reference, {}).get("missing", 0)
         if missing:
             print(
                 f"{missing} of {n * audited.items} answers are missing: every number is about the"
                 " answers that there are."
             )
+        side = importlib.import_module("hqm.reports.side_tables")
         if audited.stopped:
-            stopped = importlib.import_module("hqm.reports.side_tables").stopped(audited)
-            print(importlib.import_module("hqm.reports.phrases").in_words(stopped))
-        rows = tables.indicators_brief(audited)
-        table = terminal_table("", *rows.columns, right=rows.right)
-        for row in rows.rows:
-            if n > 1 or row[2].text != tables.DASH:
-                table.add_row(*(cell.text for cell in row))
-        if n == 1:
-            missing = sum(row[2].text == tables.DASH for row in rows.rows)
-            print(
-                f"One respondent answered, so {missing} indicators that compare respondents"
-                " (correlations, ICC, generalizability, discriminability) are not estimated; below"
-                " is what one respondent's answers can say. Name further respondents with"
-                " --respondent or --recorded."
-            )
-        print_all(table)
-        for note in rows.notes if n > 1 else ():
-            print(note)
-        full_scale(audited)
-        resolutions(audited)
+            print(side.stopped(audited))
+        _indicators(audited)
+        scores = [side.full_scores(audited), *side.resolution_tables(audited)]
+        for table in (each for each in scores if each is not None):
+            print_report_table(table)
+        for sentence in side.remarks(audited):
+            print(sentence)
+
+
+def _indicators(audited: BenchmarkAudit) -> None:
+    """Print the main estimates; with one respondent, those that say something of one."""
+    tables = _tables()
+    brief, alone = tables.indicators_brief(audited), len(audited.respondents) == 1
+    rows = [row for row in brief.rows if not alone or row[2].text != tables.DASH]
+    if alone:
+        print(
+            f"One respondent answered, so {len(brief.rows) - len(rows)} indicators that compare"
+            " respondents (correlations, ICC, generalizability, discriminability) are not estimated;"
+            " below is what one respondent's answers can say. Name further respondents with"
+            " --respondent or --recorded."
+        )
+    texts = (tuple(cell.text for cell in row) for row in rows)
+    print_table("", brief.titles, texts, right=brief.right)
+    for note in () if alone else brief.notes:
+        print(note)

@@ -10,7 +10,7 @@ import textwrap
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -48,15 +48,41 @@ def can_redraw(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM", "").lower() not in _PLAIN
 
 
-def terminal_table(title: str, *columns: str, right: Sequence[int] = ()) -> Table:
-    """Make an empty table; the columns numbered in `right` are aligned to the right."""
+def print_table(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    right: Sequence[int] = (),
+    total: Sequence[str] = (),
+) -> None:
+    """Print a table, the columns numbered in `right` aligned to the right; a row of totals stands
+    apart below the others.
+    """
     from rich import box
     from rich.table import Table
 
     table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for i, column in enumerate(columns):
         table.add_column(column, justify="right" if i in right else "left", overflow="fold")
-    return table
+    for row in rows:
+        table.add_row(*row)
+    if total:
+        table.add_section()
+        table.add_row(*total)
+    print_all(table)
+
+
+def print_report_table(table: Any) -> None:
+    """Print a table of a report, its caption where it stands for a metric; the small text under a
+    number stands beside it.
+    """
+    rows = [[f"{cell.text} {_beside(cell.small)}".rstrip() for cell in row] for row in table.rows]
+    print_table(table.caption, table.titles, rows, right=table.right)
+
+
+def _beside(small: str) -> str:
+    """Put what is no interval in brackets."""
+    return small if small.startswith("[") or not small else f"({small})"
 
 
 def print_all(*things: Any) -> None:

@@ -13,7 +13,7 @@ import io
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -137,20 +137,16 @@ def read_rows(pattern: Path) -> list[dict[str, Any]]:
         A file is missing, or no parquet.
     """
     records: list[dict[str, Any]] = []
-    images: list[str] = []
+    pictures: tuple[str, ...] = ()
     for file in parquet_files(pattern):
-        with _opened(file) as opened:
-            names = opened.schema_arrow.names
-            unique_columns(names, str(file))
-            images = image_columns(opened)
-            plain = [name for name in names if name not in images]
-            if plain:
-                rows = opened.read(columns=plain).to_pylist()
-            else:
-                rows = [{} for _ in range(opened.metadata.num_rows)]
-        records += [decoded(row, f"{file}: row {number}") for number, row in enumerate(rows, 1)]
-    for column in images:
-        for record, name in zip(records, ParquetImages(pattern, column).names, strict=True):
+        table = ArrowTable(file, str(file))
+        pictures = table.pictures
+        plain = [name for name in table.columns if name not in pictures]
+        records += [cells for _, cells in table.rows(plain)]
+    for column in pictures:
+        names = ParquetImages(pattern, column).names
+        records = records or [{} for _ in names]
+        for record, name in zip(records, names, strict=True):
             record[column] = name
     for number, record in enumerate(records):
         record.setdefault("row", str(number))
@@ -172,21 +168,6 @@ def pyarrow_library() -> Any:
         what = "files of the Parquet format need the library pyarrow, which is not installed"
         raise DataError(what, remedy="Run: pip install 'hqm-audit[parquet]'.") from error
     return pyarrow
-
-
-def image_columns(opened: Any) -> list[str]:
-    """The columns of an opened file that hold pictures."""
-    pa = pyarrow_library()
-
-    def holds(field: Any) -> bool:
-        if pa.types.is_struct(field.type):
-            return holds_pictures(pa, field.type)
-        if not (pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type)):
-            return False
-        some = next(opened.iter_batches(batch_size=_AT_ONCE, columns=[field.name]), None)
-        return some is None or not are_texts(some.column(0).to_pylist())
-
-    return [field.name for field in opened.schema_arrow if holds(field)]
 
 
 def are_texts(values: Iterable[bytes | None]) -> bool:
@@ -214,72 +195,46 @@ def decoded(cells: dict[str, Any], place: str) -> dict[str, Any]:
     return cells
 
 
-def _opened(file: Path) -> Any:
-    pa = pyarrow_library()
-    try:
-        return pa.parquet.ParquetFile(file)
-    except FileNotFoundError:
-        raise DataError(
-            "there is no such file", place=str(file), remedy="Correct the path, or fetch the data."
-        ) from None
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"it is no parquet file, or damaged: {error}", place=str(file)) from None
-
-
 def _index(file: Path, column: str) -> list[_Row]:
     """The pictures of a file, taken from the list in the cache as long as that is valid."""
-    pa = pyarrow_library()
+    table = ArrowTable(file, str(file))
+    columns = table.pictures
+    column = column or (columns[0] if len(columns) == 1 else "image")
+    if column not in columns:
+        known = ", ".join(columns) or "none"
+        raise DataError(
+            f"it has no image column {column!r}", place=str(file), remedy=f"There is {known}."
+        )
+    folder = cache_folder() / "images"
     key = digest_file(file).rpartition(":")[2]
-    with _opened(file) as opened:
-        columns = image_columns(opened)
-        column = column or (columns[0] if len(columns) == 1 else "image")
-        if column not in columns:
-            known = ", ".join(columns) or "none"
-            raise DataError(
-                f"it has no image column {column!r}", place=str(file), remedy=f"There is {known}."
-            )
-        record = cache_folder() / "parquet" / f"{key}-{column.encode().hex()}.json"
-        try:
-            rows = [_Row(*row) for row in json.loads(record.read_text("utf-8"))]
-            if all(
-                row.file is None
-                or (cache_folder() / "images" / row.file).stat().st_size == row.size
-                for row in rows
-            ):
-                return rows
-        except (OSError, ValueError, TypeError):
-            pass
-        try:
-            rows = list(_extract(opened, column, file))
-        except (pa.ArrowException, OSError) as error:
-            raise DataError(
-                f"its pictures cannot be read: {error}", place=str(file), remedy="Fetch it again."
-            ) from None
+    record = cache_folder() / "parquet" / f"{key}-{column.encode().hex()}.json"
+    with suppress(OSError, ValueError, TypeError):
+        rows = [_Row(*row) for row in json.loads(record.read_text("utf-8"))]
+        if all(not row.file or (folder / row.file).stat().st_size == row.size for row in rows):
+            return rows
+    rows = list(_extract(table, column))
     text = json.dumps([[row.path, row.file, row.size, row.reason] for row in rows])
     with replacing(record) as file_of_names:
         file_of_names.write(text.encode())
     return rows
 
 
-def _extract(opened: Any, column: str, file: Path) -> Iterator[_Row]:
+def _extract(table: ArrowTable, column: str) -> Iterator[_Row]:
     """Write a file's pictures into the cache, some rows at a time."""
-    number = 0
-    for batch in opened.iter_batches(batch_size=32, columns=[column]):
-        for value in batch.column(0).to_pylist():
-            content, path = (
-                (value["bytes"], _tame(value["path"])) if isinstance(value, dict) else (value, None)
-            )
-            if content is None:
-                yield _Row(path, None, 0)
-            else:
-                try:
-                    kept = keep(io.BytesIO(content), f"{file}: row {number}")
-                    yield _Row(
-                        path, kept.relative_to(cache_folder() / "images").as_posix(), len(content)
-                    )
-                except ImageError as error:
-                    yield _Row(path, None, 0, error.what)
-            number += 1
+    for number, (_, cells) in enumerate(table.rows([column])):
+        value = cells[column]
+        of_struct = isinstance(value, dict)
+        content, path = (value["bytes"], _tame(value["path"])) if of_struct else (value, None)
+        if content is None:
+            yield _Row(path, None, 0)
+            continue
+        try:
+            kept = keep(io.BytesIO(content), f"{table.label}: row {number}")
+        except ImageError as error:
+            yield _Row(path, None, 0, error.what)
+        else:
+            inside = kept.relative_to(cache_folder() / "images").as_posix()
+            yield _Row(path, inside, len(content))
 
 
 def _tame(path: str | None) -> str | None:
