@@ -342,12 +342,12 @@ def _print_findings(rows: Sequence[Mapping[str, Any]]) -> None:
         if finding["code"].startswith("F"):
             print(f"      -> {finding['remedy']}")
     counts = Counter(finding["severity"] for finding in rows)
-    found = ", ".join(
+    tally = ", ".join(
         f"{counts[severity]} {severity}{'' if counts[severity] == 1 else 's'}"
         for severity in SEVERITIES
         if counts[severity]
     )
-    print(f"  found: {found}" if found else "  nothing found")
+    print(f"  found: {tally}" if tally else "  nothing found")
 
 
 def _leaks(strata: Sequence[Stratum]) -> None:
