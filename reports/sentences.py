@@ -321,7 +321,8 @@ def budget_notes(audit: BenchmarkAudit, budget: ErrorBudget) -> Iterator[str]:
     """What a reader of the error budget must know beside it."""
     points = Points.of(audit, budget.metric)
     for row in budget.rows:
-        far = [name for name, move in row.moves.items() if _beyond(row, move)]
+        end, shift = row.half, row.shift or 0.0
+        far = [n for n, move in row.moves.items() if end and abs((move or shift) - shift) > end]
         if far and row.source not in ("seed", "items", "metric", "blind") and len(row.moves) > 4:
             rest = [move or 0.0 for name, move in row.moves.items() if name != far[0]]
             band = change_band(rest).half
@@ -344,10 +345,6 @@ def budget_notes(audit: BenchmarkAudit, budget: ErrorBudget) -> Iterator[str]:
             "The bar of wording is about these two wordings; from two alone, any other could move"
             f" a model by up to {points.said(wording.any_wording)} points."
         )
-
-
-def _beyond(row: BudgetRow, move: float | None) -> bool:
-    return row.half is not None and move is not None and abs(move - (row.shift or 0.0)) > row.half
 
 
 def gap_in_words(gap: Gap) -> str:
