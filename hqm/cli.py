@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -22,6 +23,10 @@ from hqm.version import __version__
 
 GROUP = "hqm.commands"
 """The group of entry points by which another package brings commands."""
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
+"""Errors of a write to a stream, which has no file's name."""
+_ROOM = "Make room, or send it elsewhere."
 
 _SETTINGS: dict[str, Any] = {
     "no_args_is_help": True,
@@ -152,13 +157,17 @@ def main() -> None:
     What is no error of HQM's own is a fault in the program: it ends with status 70, and a file
     keeps what happened.
     """
-    for stream in (sys.stdout, sys.stderr):
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
         # a terminal, or a file's name, may not know every character that a benchmark has
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+        # whoever closed a stream wants the files all the same
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  it stays open
     help.prepare()
     try:
-        _parser("" if help.VARIABLE in os.environ else "".join(sys.argv[1:2]))(prog_name="hqm")
+        _run()
     except HQMError as error:
         print(f"hqm: {error}", file=sys.stderr)
         raise SystemExit(2 if isinstance(error, UsageError) else 1) from None
@@ -171,6 +180,11 @@ def main() -> None:
             _say_interrupted("What was written is kept; the same command goes on, or begins again")
         raise
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _NO_ROOM and not error.filename:
+            # what stands in the buffer would be written once more at the end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            print(f"hqm: the output cannot be written: {error.strerror}. {_ROOM}", file=sys.stderr)
+            raise SystemExit(1) from None
         if isinstance(error, OSError) and error.filename and error.strerror:
             # what the machine refuses is no fault of the program: a name that is too long, a folder
             # that is closed
@@ -179,6 +193,13 @@ def main() -> None:
             raise SystemExit(1) from None
         print(f"hqm: {report_failure(error)}", file=sys.stderr)
         raise SystemExit(FAILURE) from None
+
+
+def _run() -> None:
+    try:
+        _parser("" if help.VARIABLE in os.environ else "".join(sys.argv[1:2]))(prog_name="hqm")
+    finally:
+        sys.stdout.flush()
 
 
 def _say_interrupted(kept: str) -> NoReturn:

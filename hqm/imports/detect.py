@@ -130,7 +130,7 @@ def _read(path: Path, source: str, columns: Mapping[str, str] | None, *, named: 
         raise AnswerError(what, place=str(path), remedy=remedy)
     for name, reader in known_readers().items():
         if source in ("auto", name) and reader.is_log(file):
-            return reader.read_log(file)
+            return _log_by(name, reader, file)
     if source not in ("auto", TABLE):
         there = ", ".join(map(repr, file.records[0])) if file.records else "nothing"
         raise AnswerError(
@@ -141,6 +141,20 @@ def _read(path: Path, source: str, columns: Mapping[str, str] | None, *, named: 
     if named or answer_table.holds_answers(file.records):
         return answer_table.read_table(str(path), file.records, columns)
     return None
+
+
+def _log_by(name: str, reader: Reader, file: LogFile) -> Log:
+    try:
+        return reader.read_log(file)
+    except HQMError:
+        raise
+    # a list where the tool writes a number, at any depth of a file that is somebody else's
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise AnswerError(
+            f"it is not laid out as {name} writes it ({type(error).__name__}: {error})",
+            place=str(file.path),
+            remedy=f"Write it again with {name}; if {name} wrote it as it is, please report it.",
+        ) from error
 
 
 def written_by_tool(path: Path, *, tables: bool = True) -> bool:

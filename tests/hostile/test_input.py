@@ -8,6 +8,9 @@ import copy
 import json
 import os
 import re
+import shlex
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -843,3 +846,16 @@ def test_what_the_machine_refuses_is_no_fault_of_the_program(
     status, _, err = run("list")
     assert status == 1
     assert one_sentence(err).startswith(f"hqm: a/file: {os.strerror(number)}. ")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("words", ["list benchmarks", "audit --dry-run {dogs} -r hf/shapes:steady"])
+def test_output_that_nobody_takes_is_a_sentence_or_nothing(dogs: Path, words: str) -> None:
+    hqm_, arguments = [sys.executable, "-m", "hqm"], words.format(dogs=dogs).split()
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        ended = subprocess.run([*hqm_, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert ended.returncode == 1
+    assert one_sentence(ended.stderr).startswith("hqm: the output cannot be written: No space")
+    closed = f"{shlex.join([*hqm_, *arguments])} >&-"
+    ended = subprocess.run(["sh", "-c", closed], stderr=subprocess.PIPE, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")

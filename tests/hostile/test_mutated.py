@@ -8,18 +8,22 @@ traceback. Nightly there are ten times as many cases, with new seeds.
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import hqm
+from hqm.benchmark.log_benchmark import benchmarks_of_logs
+from hqm.imports.detect import read_logs
 from hqm.imports.recordings import read_recordings
 from tests.conftest import NIGHTLY, counts, write_benchmark
 
@@ -203,3 +207,101 @@ def test_a_changed_file_is_refused_or_means_what_it_says(
     assert wrong == []
     assert tally["right"] > CASES / 8
     assert tally["refused"] > CASES / 4
+
+
+def inspect_log() -> dict[str, Any]:
+    """A log as inspect writes it in JSON, with what HQM reads of it."""
+    samples = [
+        {
+            "id": f"q{i}",
+            "epoch": 1,
+            "input": [
+                {
+                    "role": "user",
+                    "content": [
+                        {"type": "text", "text": f"Is there a {thing}?"},
+                        {"type": "image", "image": f"{i}.png"},
+                    ],
+                }
+            ],
+            "target": ["yes"],
+            "choices": ["yes", "no"],
+            "metadata": {"item": f"q{i}", "category": "existence"},
+            "output": {
+                "choices": [
+                    {"message": {"role": "assistant", "content": "Yes"}, "stop_reason": "stop"}
+                ],
+                "completion": "Yes",
+                "usage": {"input_tokens": 5, "output_tokens": 1},
+            },
+            "scores": {"match": {"value": "C", "answer": "Yes", "metadata": {"grader": "rule"}}},
+            "attachments": {},
+            "error": None,
+        }
+        for i, thing in enumerate(THINGS)
+    ]
+    return {
+        "status": "success",
+        "eval": {"task": "mine", "model": "mockllm/model", "task_args": {"form": "original"}},
+        "plan": {"config": {"max_tokens": 8, "temperature": 0.0}},
+        "results": {"scores": [{"name": "match", "metrics": {"accuracy": {"value": 1.0}}}]},
+        "samples": samples,
+    }
+
+
+def predictions() -> list[dict[str, Any]]:
+    """Predictions as VLMEvalKit writes them in JSON."""
+    return [
+        {
+            "index": i,
+            "question": f"Is there a {thing}?",
+            "answer": "Yes",
+            "category": "existence",
+            "prediction": "Yes",
+        }
+        for i, thing in enumerate(THINGS)
+    ]
+
+
+def paths_in(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where something stands in a document; of a list, its first two."""
+    if path:
+        yield path
+    inside = value.items() if isinstance(value, dict) else ()
+    if isinstance(value, list):
+        inside = enumerate(value[:2])
+    for key, inner in inside:
+        yield from paths_in(inner, (*path, key))
+
+
+WRONG: tuple[Any, ...] = (None, 5, -1, 1e300, "x", "", [], {}, True, [1], {"a": 1}, [None], [{}])
+"""Values of another type than the tool writes at most of these places."""
+
+
+@pytest.mark.parametrize("document", [inspect_log(), predictions()], ids=["inspect", "vlmevalkit"])
+def test_a_log_with_a_value_of_another_type_is_read_or_refused(
+    document: Any, tmp_path: Path
+) -> None:
+    """Whatever stands where something else is written, no answer of another row is changed."""
+    cases = [(path, wrong) for path in paths_in(document) for wrong in WRONG]
+    order = np.random.default_rng(SEED).permutation(len(cases))[: counts(2000)]
+    tally: Counter[str] = Counter()
+    file = tmp_path / "log.json"
+    for path, wrong in (cases[i] for i in order):
+        changed = copy.deepcopy(document)
+        at = changed
+        for key in path[:-1]:
+            at = at[key]
+        at[path[-1]] = wrong
+        file.write_text(json.dumps(changed), encoding="utf-8")
+        try:
+            (log, *_) = read_logs([file])
+            benchmarks_of_logs([log])
+        except hqm.HQMError:
+            tally["refused"] += 1
+            continue
+        tally["read"] += 1
+        others = [row for row in log.rows if "q0" not in row.ids and row.ids != ("0",)]
+        answers = {row.answer.text for row in others if row.answer is not None}
+        assert answers <= {"Yes", ""} or path[-1] in ("prediction", "completion", "content"), path
+    assert tally["read"] > tally["refused"] > 0
