@@ -31,6 +31,9 @@ ADJUDICATION = "adjudication"
 labels and counts as none.
 """
 
+LEAST_PROBABILITY = 1e-9
+"""With which an answer is chosen for labelling at least: its label stands for 1 / probability."""
+
 COLUMNS = (
     "item",
     "id",
@@ -210,9 +213,9 @@ def _context(record: Mapping[str, Any], place: str) -> LabelContext:
         probability=_number(
             record,
             "probability",
-            lambda value: 0 < value <= 1,
+            lambda value: LEAST_PROBABILITY <= value <= 1,
             place,
-            "Write a number above 0 and up to 1, or nothing.",
+            f"Write a number from {LEAST_PROBABILITY:g} to 1, or nothing.",
         ),
         seconds=_number(
             record, "seconds", lambda value: 0 <= value < math.inf, place, "Write seconds."

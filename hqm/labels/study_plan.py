@@ -22,6 +22,7 @@ import numpy as np
 from hqm.errors import DataError, UsageError
 from hqm.files.records import read_records, take
 from hqm.imports.human_labels import ADJUDICATION as ADJUDICATION
+from hqm.imports.human_labels import LEAST_PROBABILITY
 from hqm.psychometrics.bootstrap import stream
 from hqm.signature import digest
 from hqm.types import ORIGINAL, Item, Response
@@ -235,13 +236,16 @@ def _rows(records: list[dict[str, Any]], path: Path) -> Iterator[PlanRow]:
         take(record, "uid", place)
         take(record, "item", place)
         probability, gold = record.get("probability"), record.get("gold")
-        for name, value, least in (("probability", probability, 0.0), ("gold", gold, -math.inf)):
+        for name, value, least in (
+            ("probability", probability, LEAST_PROBABILITY),
+            ("gold", gold, -math.inf),
+        ):
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
             if value is not None and not (
-                number and least < value and (name == "gold" or value <= 1)
+                number and least <= value and (name == "gold" or value <= 1)
             ):
                 remedy = (
-                    "Write a number above 0 and up to 1."
+                    f"Write a number from {LEAST_PROBABILITY:g} to 1."
                     if name == "probability"
                     else "Write a number."
                 )

@@ -587,6 +587,11 @@ LABELS: list[tuple[str, str, str]] = [
         "item,respondent,label,label\nq1,org1/llava,1,0\n",
         "the column 'label' stands twice",
     ),
+    (
+        "a probability whose weight overflows",
+        "item,respondent,label,probability\nq1,org1/llava,1,1e-320\n",
+        "the probability is '1e-320'",
+    ),
     ("no label", "item,respondent,label\n", "it holds no label"),
     ("no file", "", "there is no such file"),
 ]

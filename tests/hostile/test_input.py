@@ -5,6 +5,7 @@ silent wrong number.
 from __future__ import annotations
 
 import copy
+import errno
 import json
 import os
 import re
@@ -24,6 +25,7 @@ from hqm.files.cache import safe_name
 from hqm.forms.make_forms import read_form
 from hqm.types import Cell, Estimate, Form, Interval, Item
 from tests.conftest import Run, write_benchmark
+from tests.messages import tells
 
 DELETED = "the key is taken out"
 DEEP = "[" * 100_000
@@ -855,7 +857,7 @@ def test_output_that_nobody_takes_is_a_sentence_or_nothing(dogs: Path, words: st
     with open("/dev/full", "w", encoding="utf-8") as full:
         ended = subprocess.run([*hqm_, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
     assert ended.returncode == 1
-    assert one_sentence(ended.stderr).startswith("hqm: the output cannot be written: No space")
+    assert tells(ended.stderr, "output.unwritable", error=os.strerror(errno.ENOSPC))
     closed = f"{shlex.join([*hqm_, *arguments])} >&-"
     ended = subprocess.run(["sh", "-c", closed], stderr=subprocess.PIPE, text=True)
     assert (ended.returncode, ended.stderr) == (0, "")
