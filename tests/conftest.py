@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -184,16 +184,22 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     return go
 
 
-@pytest.fixture(scope="session")
-def forked_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A program `hqm` whose processes need not import it; see tests/forked_program.py."""
-    script = ROOT / "tests" / "forked_program.py"
+@contextlib.contextmanager
+def forking(python: Path | str, folder: Path, environment: Mapping[str, str]) -> Iterator[Path]:
+    """A program `hqm` of a Python whose processes need not import it; see tests/forked_program.py.
+
+    Parameters
+    ----------
+    folder
+        Where the program is put.
+    """
+    script = str(ROOT / "tests" / "forked_program.py")
     # a socket's address has room for about a hundred letters: pytest's folders may be longer
-    with tempfile.TemporaryDirectory(prefix="hqm-") as folder:
-        address = f"{folder}/socket"
+    with tempfile.TemporaryDirectory(prefix="hqm-") as short:
+        address = f"{short}/socket"
         server = subprocess.Popen(
-            [sys.executable, "-P", "-m", "tests.forked_program", "serve", address],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])},
+            [python, "-P", script, "serve", address],
+            env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -201,7 +207,7 @@ def forked_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         assert server.stdin is not None
         assert server.stdout is not None
         assert server.stdout.readline() == "ready\n"
-        program = tmp_path_factory.mktemp("forked") / "hqm"
+        program = folder / "hqm"
         program.write_text(
             f'#!/bin/sh\nexec "{sys.executable}" -I -S "{script}" call "{address}" "$@"\n'
         )
@@ -209,6 +215,17 @@ def forked_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield program
         server.stdin.close()
         server.wait(60)
+
+
+@pytest.fixture(scope="session")
+def forked_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The program `hqm` of these tests, whose processes need not import it."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)]),
+    }
+    with forking(sys.executable, tmp_path_factory.mktemp("forked"), environment) as program:
+        yield program
 
 
 def write_benchmark(folder: Path, items: list[dict[str, Any]], **card: Any) -> Path:

@@ -107,6 +107,22 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return paths
 
 
+def loaded_once(folder: Path, *batches: int) -> list[Any]:
+    """Respondents of one model that is loaded once: one for each limit of rows."""
+    made: list[Any] = [make_respondent(f"hf/{folder}", batch=batch) for batch in batches]
+    for other in made[1:]:
+        other._loaded = made[0]._loaded
+    return made
+
+
+def some(requests: list[Request]) -> list[Request]:
+    """Requests to compare with one prompt at a time: every second one, and nightly all.
+
+    Two runs of every question stand beside each other: each question, picture and run is there.
+    """
+    return requests if NIGHTLY else [r for r in requests if (r.seed // 10 + r.run) % 2 == 0]
+
+
 def asked(
     pictures: list[Path], temperature: float, words: tuple[str, ...] = (), tokens: int = 6
 ) -> list[Request]:
@@ -145,18 +161,20 @@ def test_every_family_says_what_plain_generate_says(
     Sampled: our draws within generate, one at a time.
     """
 
-    respondent = make_respondent(f"hf/{made(name)}")
-    alone = make_respondent(f"hf/{made(name)}", batch=1)
-    alone._engine.share_less("asked for by a test", "nothing")  # type: ignore[attr-defined]
+    respondent, alone = loaded_once(made(name), 0, 1)
+    alone._engine.share_less("asked for by a test", "nothing")
     sampled = answers(respondent, asked(pictures, 1.0))
     assert {response.detail["shared"] for response in sampled.values()} == {SHARED[name]}, (
         respondent.how
-    )  # type: ignore[attr-defined]
-    assert texts(sampled) == texts(answers(alone, asked(pictures, 1.0)))
+    )
+    drawn = texts(answers(alone, some(asked(pictures, 1.0))))
+    assert len(drawn) >= len(sampled) // 2
+    assert drawn == {key: texts(sampled)[key] for key in drawn}
     assert len({text for text, _ in texts(sampled).values()}) > 6, "the draws differ"
 
     greedy = texts(answers(respondent, asked(pictures, 0.0)))
-    plain = {key[:2]: said_by_generate(respondent, *key[:2], 6) for key in greedy}
+    pairs = dict.fromkeys(key[:2] for key in greedy)
+    plain = {pair: said_by_generate(respondent, *pair, 6) for pair in pairs}
     assert {key: text for key, (text, _) in greedy.items()} == {
         key: plain[key[:2]] for key in greedy
     }
@@ -321,20 +339,21 @@ def test_questions_without_a_picture_get_the_answers_of_plain_generate(
     blind = [
         replace(r, image=None, run=n, seed=r.seed + 5000 * (n % 2)) for n, r in enumerate(twice)
     ]
-    whole, few, alone = (make_respondent(f"hf/{made(name)}", batch=batch) for batch in (0, 5, 1))
+    whole, few, alone = loaded_once(made(name), 0, 5, 1)
     answers(whole, seen)
     if name in LOOKING:
         with pytest.raises(RespondentError, match=pattern_of("picture.needed")):
             answers(whole, blind)
         return
-    alone._engine._texts = False  # type: ignore[attr-defined]
-    plain = texts(answers(alone, blind))
-    assert texts(answers(whole, blind)) == plain
-    assert texts(answers(few, blind)) == plain
+    alone._engine._texts = False
+    plain = texts(answers(alone, some(blind)))
+    together = texts(answers(whole, blind))
+    assert {key: together[key] for key in plain} == plain
+    assert texts(answers(few, blind)) == together
     assert texts(answers(whole, seen)) == texts(answers(few, seen))
     joins = name not in WINDOWED and SHARED[name] != "nothing" and name not in HYBRID
-    assert whole._engine._texts is joins  # type: ignore[attr-defined]
-    assert len({text for text, _ in plain.values()}) > 3, "the draws differ"
+    assert whole._engine._texts is joins
+    assert len({text for text, _ in together.values()}) > 3, "the draws differ"
 
 
 def test_a_picture_of_which_a_model_makes_no_numbers_spoils_no_other(

@@ -15,7 +15,8 @@ import subprocess
 import sys
 import venv
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from importlib.metadata import (
     Distribution,
     PackageNotFoundError,
@@ -29,7 +30,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from hqm.version import __version__
-from tests.conftest import NIGHTLY, ROOT, counts, needs_torch, write_benchmark
+from tests.conftest import NIGHTLY, ROOT, counts, forking, needs_torch, write_benchmark
 from tests.servers import PlannedServer, completion, question
 
 TABLE5 = ROOT / "tests" / "tables" / "hqm_table5.csv"
@@ -228,23 +229,32 @@ def plain(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+@pytest.fixture(scope="module")
+def forked_there(plain: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The program of that environment, whose modules are all imported, without extras, once."""
+    folder = tmp_path_factory.mktemp("forked")
+    with forking(plain / "bin" / "python", folder, environment()) as program:
+        yield program
+
+
+def answer_of(program: Path, folder: Path, *arguments: object) -> tuple[int, str]:
+    """Run a program in a folder: exit status and everything it printed."""
+    done = subprocess.run(
+        [program, *map(str, arguments)],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
 @pytest.fixture
-def hqm_there(plain: Path, tmp_path: Path) -> Run:
-    """Run `hqm` of that environment in an empty folder: exit status and everything it printed."""
-
-    def run(*arguments: object) -> tuple[int, str]:
-        done = subprocess.run(
-            [str(plain / "bin" / "hqm"), *map(str, arguments)],
-            cwd=tmp_path,
-            env=environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        return done.returncode, done.stdout
-
-    return run
+def hqm_there(forked_there: Path, tmp_path: Path) -> Run:
+    """Run `hqm` of that environment in an empty folder."""
+    return partial(answer_of, forked_there, tmp_path)
 
 
 @pytest.fixture
@@ -294,12 +304,13 @@ def test_without_extras_it_is_small_and_sound(plain: Path) -> None:
 
 
 @pytest.mark.slow
-def test_without_extras_it_helps_and_lists(hqm_there: Run) -> None:
+def test_without_extras_it_helps_and_lists(hqm_there: Run, plain: Path, tmp_path: Path) -> None:
     status, text = hqm_there("--help")
     assert (status, "audit" in text) == (0, True)
     status, text = hqm_there("list")
     assert (status, "shapes_yesno" in text, "pope" in text) == (0, True, True)
-    assert hqm_there("--version") == (0, f"hqm {__version__}\n")
+    installed = plain / "bin" / "hqm"
+    assert answer_of(installed, tmp_path, "--version") == (0, f"hqm {__version__}\n")
     assert hqm_there("--completion", "bash")[0] == 0
 
 
@@ -328,7 +339,7 @@ def test_without_extras_the_doctor_says_which_there_are(hqm_there: Run) -> None:
 @needs_torch
 @pytest.mark.slow
 def test_answers_of_another_machine_are_audited_without_torch(
-    hqm_there: Run, tmp_path: Path
+    hqm_there: Run, forked_program: Path, tmp_path: Path
 ) -> None:
     """`hqm audit shapes` of 100 items, nightly, or 10 where the models can run; its answers,
     exported, audited where they cannot.
@@ -336,12 +347,12 @@ def test_answers_of_another_machine_are_audited_without_torch(
     # two of the ten models, so that the test ends: the audit of all ten runs in the workflow
     # `package`
     models = ("-r", "hf/shapes:steady", "-r", "hf/shapes:half-trained")
-    here = [sys.executable, "-m", "hqm"]
     limit = ("--limit", counts(100))
-    audit = [*here, "audit", "shapes", *map(str, limit), *models, "--out", "there", "--quiet"]
-    export = [*here, "export", "there/store.sqlite", "--to", "answers.jsonl"]
+    audit = ["audit", "shapes", *limit, *models, "--out", "there", "--quiet"]
+    export = ["export", "there/store.sqlite", "--to", "answers.jsonl"]
     for command in (audit, export):
-        subprocess.run(command, cwd=tmp_path, env=environment(), check=True, capture_output=True)
+        status, text = answer_of(forked_program, tmp_path, *command)
+        assert status == 0, text
     assert hqm_there("import", "answers.jsonl", "--store", "here.sqlite")[0] == 0
     status, text = hqm_there(
         "audit", "shapes", *limit, "--offline", "--store", "here.sqlite", "--out", "here"
