@@ -152,9 +152,18 @@ def texts(by_key: dict[Key, Response]) -> dict[Key, tuple[str, str]]:
     return {key: (response.text, response.state) for key, response in by_key.items()}
 
 
+@pytest.fixture(scope="module")
+def greedy_answers() -> dict[str, dict[Key, tuple[str, str]]]:
+    """The greedy answers of each model that was asked already, for tests that need them again."""
+    return {}
+
+
 @pytest.mark.parametrize("name", EVERY)
 def test_every_family_says_what_plain_generate_says(
-    name: str, made: Callable[[str], Path], pictures: list[Path]
+    name: str,
+    made: Callable[[str], Path],
+    pictures: list[Path],
+    greedy_answers: dict[str, dict[Key, tuple[str, str]]],
 ) -> None:
     """Greedy: transformers' own generate, written out here.
 
@@ -172,7 +181,7 @@ def test_every_family_says_what_plain_generate_says(
     assert drawn == {key: texts(sampled)[key] for key in drawn}
     assert len({text for text, _ in texts(sampled).values()}) > 6, "the draws differ"
 
-    greedy = texts(answers(respondent, asked(pictures, 0.0)))
+    greedy = greedy_answers[name] = texts(answers(respondent, asked(pictures, 0.0)))
     pairs = dict.fromkeys(key[:2] for key in greedy)
     plain = {pair: said_by_generate(respondent, *pair, 6) for pair in pairs}
     assert {key: text for key, (text, _) in greedy.items()} == {
@@ -1017,30 +1026,32 @@ from hqm import Request, Sampling, make_respondent
 folders, questions, picture = json.loads(sys.argv[1])
 for folder in folders:
     respondent = make_respondent(f"hf/{folder}")
-    requests = [Request(q, Path(picture), Sampling(1.0, 1.0, 8, 0), n) for n, q in enumerate(questions)]
-    print(json.dumps([r.text for batch in respondent.answer(requests) for _, r in batch]))
+    requests = [Request(q, Path(picture), Sampling(0.0, 1.0, 6, 0), n) for n, q in enumerate(questions)]
+    print(json.dumps({q.prompt: r.text for batch in respondent.answer(requests) for q, r in batch}))
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there are workers forked")
 def test_every_family_answers_in_a_worker_as_anywhere(
-    made: Callable[[str], Path], pictures: list[Path]
+    made: Callable[[str], Path],
+    pictures: list[Path],
+    greedy_answers: dict[str, dict[Key, tuple[str, str]]],
 ) -> None:
     """A worker has left out what only training needs, and what spreads a model over machines."""
     names = [str(case.values[0]) for case in EVERY if not any(mark.args[0] for mark in case.marks)]
     folders = [str(made(name)) for name in names]
-    requests = [
-        Request(q, pictures[0], Sampling(1.0, 1.0, 8, 0), n) for n, q in enumerate(QUESTIONS)
-    ]
+    for name in set(names) - set(greedy_answers):
+        (respondent,) = loaded_once(made(name), 0)
+        greedy_answers[name] = texts(answers(respondent, asked(pictures[:1], 0.0)))
     here = [
-        [r.text for batch in make_respondent(f"hf/{folder}").answer(requests) for _, r in batch]
-        for folder in folders
+        {question: greedy_answers[name][question, str(pictures[0]), 0][0] for question in QUESTIONS}
+        for name in names
     ]
     asked_for = json.dumps([folders, QUESTIONS, str(pictures[0])])
     command = [sys.executable, "-W", "ignore", "-c", IN_A_WORKER, asked_for]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    printed = [line for line in done.stdout.splitlines() if line.startswith("[")]
+    printed = [line for line in done.stdout.splitlines() if line.startswith("{")]
     assert list(map(json.loads, printed)) == here
     assert len(names) > 10
 
