@@ -18,6 +18,7 @@ from hqm.respondents.base import RespondentName
 from hqm.respondents.openai_server import OpenAIRespondent
 from hqm.respondents.server_limits import Concurrency
 from hqm.respondents.vllm import VllmRespondent
+from tests.conftest import counts
 from tests.servers import JSON, PlannedServer, completion, question
 
 Latency = Callable[[int, float], float]
@@ -251,10 +252,11 @@ def test_bursts_of_refusals_hold_back_little_more_than_what_was_turned_away(late
 
 
 @pytest.mark.parametrize("latency", [0.02, 0.5])
-@pytest.mark.parametrize("share", [0.01, 0.05])
-def test_refusals_at_random_hold_back_nobody(share: float, latency: float) -> None:
+@pytest.mark.parametrize("share", [0.01, 0.05, 0.1])
+@pytest.mark.parametrize("seed", range(counts(20)))
+def test_refusals_at_random_hold_back_nobody(share: float, latency: float, seed: int) -> None:
     """A server that turns away so many whatever is in flight, against 64 that never adapt."""
-    rng = random.Random(5)
+    rng = random.Random(seed)
 
     def ask(first: int, most: int) -> Simulated:
         return simulate(

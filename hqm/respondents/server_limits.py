@@ -229,8 +229,10 @@ class Concurrency:
         """The number that was last found good and its answers a second."""
         self._habit = 0.0
         """The share of requests that the server refuses whatever the number is."""
-        self._asked = self._scattered = 0
-        """Requests of this window, and refusals scattered among them."""
+        self._before = self._asked = self._scattered = 0
+        """Requests of this window before and since its first refusal, and refusals since."""
+        self._lowered: tuple[int, float] | None = None
+        """The number before it was lowered, and the share of refusals at it."""
         self._up = True
         self._quiet = 0
         self._since, self._skip, self._count, self._wanted = 0.0, 0, 0, self.limit
@@ -281,7 +283,7 @@ class Concurrency:
 
     def _count_in(self, at: float) -> None:
         """Count an answer, and judge the number where a round or a window is full."""
-        if self._aim and not self._again:
+        if self._aim and not self._again and self._lowered is None:
             self._change(min(self.limit + 1, int(self._aim)))
         if self._skip:
             self._skip -= 1
@@ -303,44 +305,49 @@ class Concurrency:
         """
         if began < self._halved:
             return False
-        self._count_asked()
-        burst = self._in_burst or not self._answered
-        if self.adapts and not burst and self._is_scattered():
+        self._count_asked(refusals=1)
+        burst = (self._in_burst and self._lowered is None) or not self._answered
+        if self.adapts and not burst and self._scattered <= self._tolerated():
             return False
         if self._in_burst and not self._came:
             self._shut, self._halved, self._after = began, at, max(self._after, self.limit)
             if self.adapts:
                 self._change(min(self.limit, _PROBES))
             return True
-        if not self.adapts or self._lower(at):
+        lowered = not self.adapts or self._lower(at)
+        self._asked = self._scattered = self._before = 0
+        if lowered:
             self._halved, self._in_burst, self._came = at, True, False
         return False
 
-    def _count_asked(self) -> None:
-        """Count a request; where a window is full, its share of refusals is taken for a habit."""
+    def _count_asked(self, refusals: int = 0) -> None:
+        """Count a request; judge the refusals of a window that is full."""
+        if refusals and not self._scattered and self._lowered is None:
+            self._before, self._asked = self._asked, 0
         self._asked += 1
-        if self._asked > 2 * max(self.limit, _FEWEST):
-            if self.limit < _NEAR_CEILING * self._known:
-                share = self._scattered / self._asked
-                self._habit = (self._habit + share) / 2 if self._habit else share
-            self._asked = self._scattered = 0
+        self._scattered += refusals
+        if self._asked <= 2 * max(self.limit, _FEWEST):
+            return
+        share = self._scattered / self._asked
+        self._asked = self._scattered = self._before = 0
+        if self._lowered is not None:
+            limit, before = self._lowered
+            self._lowered = None
+            if before / 4 < share <= _HABIT:
+                self._habit = max(self._habit, share)
+                self._ceiling = self._known = math.inf
+                self._settle(max(limit, self.limit), skip=limit)
+        elif self.limit < _NEAR_CEILING * self._known:
+            self._habit = (self._habit + share) / 2 if self._habit else share
 
-    def _is_scattered(self) -> bool:
-        """Count a refusal: whether it may be one that has nothing to do with the number."""
-        if not self._scattered:
-            self._asked = 1
-        self._scattered += 1
+    def _tolerated(self) -> float:
+        """How many refusals of this window may have nothing to do with the number."""
         asked = self._asked + self.limit  # a refusal comes sooner than the answers asked with it
         if self._habit:
-            tolerated = 3 + 3 * self._habit * asked
-        elif self.limit < _NEAR_CEILING * self._known:
-            tolerated = 3 + _HABIT * asked / 2
-        else:
-            tolerated = 0.0
-        if self._scattered <= tolerated:
-            return True
-        self._asked = self._scattered = 0
-        return False
+            return 3 + 3 * self._habit * asked
+        if self._lowered is not None or self.limit < _NEAR_CEILING * self._known:
+            return 3 + _HABIT * asked / 2
+        return 0.0
 
     def _lower(self, at: float) -> bool:
         """Halve the number; False where it is low enough for this burst of refusals."""
@@ -353,6 +360,9 @@ class Concurrency:
             self._calm = (
                 min(2 * self._calm, _CALMEST) if self.limit <= 1.25 * self._known < math.inf else 1
             )
+            share = self._scattered / (self._before + self._asked)
+            doubtful = 0 < share <= 2 * _HABIT and self._calm <= _CALMEST // 4
+            self._lowered = (self.limit, share) if doubtful else None
             # a refusal of fewer than were known to be too much may have other reasons
             higher = (
                 self.limit if math.isinf(self._ceiling) else max(self.limit, int(self._ceiling))
