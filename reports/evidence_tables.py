@@ -635,7 +635,8 @@ def _table_of(
     audit: BenchmarkAudit, caption: str, estimates: Sequence[Estimate], notes: tuple[str, ...]
 ) -> Table:
     """Estimates with what they mean, their intervals, and the reason where there is no number."""
-    metrics = len(audit.metrics) > 1
+    # stages are estimated under names of their own
+    metrics = len({*audit.metrics, *(e.metric for e in estimates)}) > 1
     explained: set[str] = set()
     rows = []
     for e in estimates:

@@ -28,6 +28,7 @@ from hqm.administration.asks import StoredRespondent
 from hqm.administration.stored_answers import Answers, was_put
 from hqm.benchmark.adapter import Benchmark
 from hqm.errors import HQMError, UsageError
+from hqm.files.whole import write_text
 from hqm.judges.file_judge import BroughtJudge, Judge
 from hqm.psychometrics import jackknife_interval
 from hqm.respondents.base import RespondentName
@@ -306,10 +307,9 @@ class _Administration:
     def write(self, folder: Path) -> EvaluationRecord:
         inside = Path("data", self.benchmark.name, *model_path(self.model["id"]))
         samples, aggregate = inside / f"{self.uuid}_samples.jsonl", inside / f"{self.uuid}.json"
-        (folder / inside).mkdir(parents=True, exist_ok=True)
         rows = list(self._rows())
         lines = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
-        (folder / samples).write_text(lines, encoding="utf-8")
+        write_text(folder / samples, lines)
         record = {
             **self._aggregate(),
             "detailed_evaluation_results": {
@@ -321,7 +321,7 @@ class _Administration:
             },
         }
         text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
-        (folder / aggregate).write_text(text + "\n", encoding="utf-8")
+        write_text(folder / aggregate, text + "\n")
         return EvaluationRecord(
             benchmark=self.benchmark.name,
             respondent=self.respondent.name,

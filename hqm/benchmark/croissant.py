@@ -17,8 +17,9 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.card import Card, FieldsSection, rai_name
 from hqm.benchmark.findings import Finding, code_of
 from hqm.benchmark.registry import groups, load
-from hqm.errors import DataError, UsageError
+from hqm.errors import UsageError
 from hqm.files.records import read_records
+from hqm.files.whole import write_text
 from hqm.version import __version__
 
 _CONTEXT: dict[str, Any] = {
@@ -178,11 +179,7 @@ def write_croissant(
             f"{name} stands for several benchmarks", remedy=f"Export one of {members}."
         )
     metadata = croissant_metadata(load(name, data=data), path.parent, findings, statement)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(metadata, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"it cannot be written: {error.strerror}", place=str(path)) from None
+    write_text(path, json.dumps(metadata, indent=1, ensure_ascii=False) + "\n")
     return len(metadata["distribution"])
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from hqm.benchmark.adapter import Benchmark
 from hqm.errors import DataError, UsageError
 from hqm.files.parquet import pyarrow_library
+from hqm.files.whole import whole_folder
 from hqm.types import Form, Item
 
 _INSPECT = '''"""{title}: asked by inspect, in the forms that HQM made. Written by `hqm export {name} --to inspect`.
@@ -141,8 +142,9 @@ def hand_over(benchmark: Benchmark, tool: str, folder: Path, forms: Sequence[For
             remedy=f"It is one of {', '.join(writers)}.",
         )
     benchmark.prepare_images(benchmark.original)
-    folder.mkdir(parents=True, exist_ok=True)
-    return list(writers[tool](benchmark, folder, forms))
+    with whole_folder(folder) as beside:
+        written = [path.name for path in writers[tool](benchmark, beside, forms)]
+    return [folder / name for name in written]
 
 
 def _inspect(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Iterator[Path]:

@@ -6,12 +6,9 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import re
 import shutil
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +16,7 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.registry import load
 from hqm.builders.recipe import Recipe
 from hqm.builders.source import Source
-from hqm.errors import DataError, UsageError
+from hqm.errors import UsageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.images import ImageSource, open_images
 from hqm.files.records import toml_text, write_records
@@ -67,37 +64,6 @@ def name_for(folder: Path) -> str:
             remedy="Name a folder that is new or empty with --out.",
         )
     return name
-
-
-@contextmanager
-def beside(folder: Path) -> Iterator[Path]:
-    """Yield a temporary folder that becomes `folder` at the end; after an error neither exists."""
-    folder = folder.absolute()
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix=".hqm-build-", dir=folder.parent))
-    except OSError as error:
-        raise DataError(
-            f"it cannot be written: {error.strerror}",
-            place=str(folder),
-            remedy="Name another place.",
-        ) from None
-    try:
-        yield made
-        mask = os.umask(0)
-        os.umask(mask)
-        made.chmod(0o777 & ~mask)
-        with suppress(OSError):
-            folder.rmdir()
-        made.rename(folder)
-    except OSError as error:
-        if error.filename and Path(error.filename) not in (made, folder):
-            raise
-        raise DataError(
-            f"it cannot be written: {error.strerror}", place=str(folder), remedy="Make room."
-        ) from None
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
 
 
 class Pictures:

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hqm.builders.benchmark_folder import Pictures, beside, name_for, write_folder
+from hqm.builders.benchmark_folder import Pictures, name_for, write_folder
 from hqm.builders.built_question import Chosen, Draft, Promise
 from hqm.builders.caption_writers import Roles
 from hqm.builders.measuring import Measured, Review, Reviewed, precision_of, read_review
 from hqm.builders.recipe import Order, Recipe, recipe_named
 from hqm.builders.source import Source, open_annotations
 from hqm.errors import DataError, UsageError
+from hqm.files.whole import whole_folder
 from hqm.lint.answer_leaks import LARGEST_ERROR
 from hqm.psychometrics import items_for_error
 from hqm.psychometrics.bootstrap import stream
@@ -113,7 +114,7 @@ def build(
             place=place,
             remedy=f"It needs {made.needs}.",
         )
-    with beside(folder) as written:
+    with whole_folder(folder) as written:
         result = _written(written, name, made, source, draft, pictures, seed, review)
     benchmark = result.measured.benchmark
     benchmark.data = folder

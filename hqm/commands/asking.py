@@ -25,10 +25,10 @@ from hqm.commands.shared import (
     stem,
     store_path,
     writable,
-    write_together,
 )
 from hqm.commands.terminal import bars, judging
 from hqm.errors import HQMError
+from hqm.files.whole import write_together
 from hqm.respondents.base import is_idle, waiting
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ import typer
 from hqm.commands.designing import PricesFile
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW, JUDGES, WHAT, EveryTable, RunOptions, To
-from hqm.commands.shared import command, existing, find_audit, labelled, write_text
+from hqm.commands.shared import command, existing, find_audit, labelled
 from hqm.commands.terminal import print_table
 from hqm.errors import UsageError
+from hqm.files.whole import write_text
 
 if TYPE_CHECKING:
     from hqm.auditing.audit import Audit, BenchmarkAudit

@@ -25,9 +25,10 @@ from hqm.commands.options import (
     RunOptions,
 )
 from hqm.commands.settings import FILE, files_in_force, user_file
-from hqm.commands.shared import find_audit, store_path, writable, write_text
+from hqm.commands.shared import find_audit, store_path, writable
 from hqm.commands.terminal import downloading, print_all, print_table
 from hqm.errors import UsageError
+from hqm.files.whole import write_text
 from hqm.respondents.base import waiting
 from hqm.respondents.kinds import all_kinds
 from hqm.types import PARALLEL, REWORDINGS

@@ -13,8 +13,9 @@ import typer
 
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW, OUTPUT, WHAT, RunOptions
-from hqm.commands.shared import find_audit, write_text
+from hqm.commands.shared import find_audit
 from hqm.commands.terminal import print_table
+from hqm.files.whole import write_text
 from hqm.respondents.base import waiting
 
 if TYPE_CHECKING:

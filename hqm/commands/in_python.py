@@ -23,10 +23,11 @@ from hqm.benchmark.registry import is_log, load
 from hqm.commands.comparing import Readings, comparison_of
 from hqm.commands.options import RunOptions
 from hqm.commands.session import Plan, Session, run_until
-from hqm.commands.shared import find_audit, readable, report_files, writable, write_together
+from hqm.commands.shared import find_audit, readable, report_files, writable
 from hqm.comparison.measures import Comparison
 from hqm.decisions.stopping import StoppedRun
 from hqm.errors import UsageError
+from hqm.files.whole import write_together
 from hqm.imports.answer_table import read_table
 from hqm.imports.detect import read_logs
 from hqm.imports.log_answers import LogSettings

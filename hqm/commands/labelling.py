@@ -14,8 +14,8 @@ import typer
 
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW, MACHINE, OUTPUT, WHAT, RunOptions
-from hqm.commands.shared import write_together
 from hqm.errors import DataError, UsageError
+from hqm.files.whole import write_together
 
 if TYPE_CHECKING:
     from hqm.labels.page import Links

@@ -8,12 +8,8 @@ from __future__ import annotations
 
 import csv
 import importlib
-import os
 import re
-import shutil
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
@@ -30,6 +26,7 @@ from hqm.errors import DataError, UsageError
 from hqm.files.cache import is_url
 from hqm.files.images import ImageSource, open_images
 from hqm.files.records import toml_value, write_records
+from hqm.files.whole import whole_folder
 from hqm.psychometrics.bootstrap import stream
 from hqm.types import Task
 from hqm.version import REPOSITORY, __version__
@@ -139,7 +136,7 @@ def write_new_benchmark(
             remedy="Name a file with --from.",
         )
     about = about or About()
-    with _whole_or_not_at_all(folder) as beside:
+    with whole_folder(folder) as beside:
         if questions is not None:
             made, rows, about = _from_source(
                 beside, questions, images, task, about, columns, split, keep_going
@@ -210,45 +207,6 @@ def _place_of_pictures(images: str) -> ImageSource:
     if not Path(images).exists():
         raise UsageError("there is no such folder or zip", place=images, remedy="Correct --images.")
     return open_images(Path(images))
-
-
-@contextmanager
-def _whole_or_not_at_all(folder: Path) -> Iterator[Path]:
-    """Yield a temporary folder that becomes `folder` at the end; after an error neither exists."""
-    made = [parent for parent in folder.absolute().parents if not parent.exists()]
-    try:
-        folder.absolute().parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(prefix=".hqm-new-", dir=folder.absolute().parent))
-        try:
-            yield beside
-            _move(beside, folder.absolute())
-        finally:
-            shutil.rmtree(beside, ignore_errors=True)
-    except BaseException as error:
-        for parent in made:
-            with suppress(OSError):
-                parent.rmdir()
-        if (
-            isinstance(error, OSError) and error.strerror and not error.filename
-        ):  # a full disk names no file
-            raise DataError(
-                f"it cannot be written: {error.strerror}",
-                place=str(folder),
-                remedy="Make room, or name another place.",
-            ) from None
-        raise
-
-
-def _move(beside: Path, folder: Path) -> None:
-    mask = os.umask(0)
-    os.umask(mask)
-    beside.chmod(0o777 & ~mask)
-    if folder.is_dir() and folder.samefile(Path.cwd()):
-        # a shell that stands in the folder would be left in one that is gone
-        for path in sorted(beside.iterdir()):
-            path.rename(folder / path.name)
-    else:
-        beside.rename(folder)
 
 
 def _write(

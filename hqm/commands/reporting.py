@@ -12,9 +12,10 @@ import typer
 
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import OUTPUT, WHAT, EveryTable, PolicyFile, RunOptions
-from hqm.commands.shared import command, find_audit, report_files, write_together
+from hqm.commands.shared import command, find_audit, report_files
 from hqm.commands.terminal import print_json
 from hqm.errors import UsageError
+from hqm.files.whole import write_together
 
 if TYPE_CHECKING:
     from hqm.auditing.audit import Audit

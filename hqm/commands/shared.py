@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import importlib
-import os
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -187,53 +185,6 @@ def report_files(audit: Audit, page: Path, policy: Policy | None = None) -> dict
     own = "evidence.html" if page.stem == "report" else f"{page.stem}-evidence.html"
     made = importlib.import_module("hqm.reports.report_page").render(audit, policy, own)
     return {page: str(made.report), page.with_name(own): str(made.evidence)}
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    write_together({path: text})
-
-
-def write_together(contents: Mapping[Path, str | bytes]) -> None:
-    """Write files that belong together, all or none: after a failure, the old ones are unchanged.
-
-    Each is written beside its place, to the disk; only then are they moved, which takes no further
-    room.
-
-    Raises
-    ------
-    DataError
-        One cannot be written.
-    """
-    parts = {path: path.with_name(f"{path.name}.part") for path in contents}
-    path = next(iter(contents))
-    try:
-        for path, part in parts.items():
-            content = contents[path]
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if path.is_dir():
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-            with part.open("wb") as file:
-                # half a character, as a file's name may have, is written as its escape
-                file.write(
-                    content.encode("utf-8", "backslashreplace")
-                    if isinstance(content, str)
-                    else content
-                )
-                file.flush()
-                os.fsync(file.fileno())
-        for path, part in parts.items():
-            part.replace(path)
-    except OSError as error:
-        for part in parts.values():
-            with suppress(OSError):
-                part.unlink(missing_ok=True)
-        unchanged = " What was there before is unchanged." if path.is_file() else ""
-        raise DataError(
-            f"it cannot be written: {error.strerror}",
-            place=str(path),
-            remedy=f"Make room, or name another place.{unchanged}",
-        ) from None
 
 
 def command() -> str:

@@ -13,10 +13,11 @@ import typer
 from hqm.commands import show
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import OUTPUT, WHAT, RunOptions
-from hqm.commands.shared import command, write_together
+from hqm.commands.shared import command
 from hqm.commands.terminal import print_json
 from hqm.errors import UsageError
 from hqm.files.records import read_records, take
+from hqm.files.whole import write_together
 
 if TYPE_CHECKING:
     from hqm.published.printed_table import Direction

@@ -18,12 +18,13 @@ import numpy as np
 from hqm.auditing.gate import default_text
 from hqm.benchmark.adapter import Benchmark, Calibration, FormLoss
 from hqm.benchmark.registry import load
-from hqm.builders.benchmark_folder import beside, name_for
+from hqm.builders.benchmark_folder import name_for
 from hqm.decisions.item_choice import METHODS, Array, Numbers
 from hqm.decisions.shortening import Measure, Shortening, shorten_answers
 from hqm.errors import DesignError, ImageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.records import toml_text, write_records
+from hqm.files.whole import whole_folder
 from hqm.scoring.matrix import ScoreMatrix, Sums
 from hqm.scoring.metrics import Metric
 from hqm.signature import digest
@@ -225,7 +226,7 @@ def write_short_forms(benchmark: Benchmark, made: Shortened, folder: Path) -> Sh
     """
     name = name_for(folder)
     benchmark.prepare_images(benchmark.original)
-    with beside(folder) as place:
+    with whole_folder(folder) as place:
         missing = _write(benchmark, made, 0, place, name, folder)
         if len(made.forms) > 1:
             _pictures(benchmark, made.forms[1], place)

@@ -18,7 +18,7 @@ import re
 import tomllib
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, zip_longest
@@ -268,6 +268,8 @@ def _sheet_rows(path: Path) -> list[dict[str, Any]]:
 
     Every cell is read as text, because a sheet makes numbers of answers that look like some.
     """
+    from xml.etree.ElementTree import ParseError
+
     try:
         import openpyxl  # type: ignore[import-untyped]
     except ModuleNotFoundError:
@@ -277,20 +279,18 @@ def _sheet_rows(path: Path) -> list[dict[str, Any]]:
             remedy="Run: pip install 'hqm-audit[logs]', or save the sheet as .tsv.",
         ) from None
     try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    except (BadZipFile, KeyError, ValueError, OSError) as error:
+        with closing(openpyxl.load_workbook(path, read_only=True, data_only=True)) as book:
+            first, *others = [*book.worksheets[0].iter_rows(values_only=True)] or [()]
+    # entities that unfold without end, as of a file that means harm, are a ParseError
+    except (BadZipFile, KeyError, ValueError, OSError, ParseError) as error:
         raise DataError(f"it is no Excel sheet: {error}", place=str(path)) from None
-    try:
-        cells = book.worksheets[0].iter_rows(values_only=True)
-        names = [_cell_text(cell) for cell in next(cells, ())]
-        unique_columns([name for name in names if name], f"{path}:1")
-        return [
-            dict(zip(names, map(_cell_text, row), strict=False))
-            for row in cells
-            if any(cell is not None for cell in row)
-        ]
-    finally:
-        book.close()
+    names = [_cell_text(cell) for cell in first]
+    unique_columns([name for name in names if name], f"{path}:1")
+    return [
+        dict(zip(names, map(_cell_text, row), strict=False))
+        for row in others
+        if any(cell is not None for cell in row)
+    ]
 
 
 def _cell_text(cell: Any) -> str:

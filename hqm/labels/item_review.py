@@ -15,6 +15,7 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.errors import DataError, UsageError
 from hqm.files.cache import is_url
 from hqm.files.records import toml_text, write_records
+from hqm.files.whole import whole_folder
 from hqm.forms.make_forms import read_form, write_form
 from hqm.labels.label_store import Label
 from hqm.labels.rater_view import reviewed_forms
@@ -175,17 +176,16 @@ def _write_folder(study: Study, form: Form, lines: Sequence[Mapping[str, Any]], 
             remedy="Name a new folder with --out.",
         )
     benchmark = study.benchmark
-    out.mkdir(parents=True, exist_ok=True)
     changes = digest([[line["item"], line["action"], line.get("changed")] for line in lines])
     version = f"{benchmark.card.version}+review.{changes[3:11]}"
     plain = type(benchmark) is Benchmark
-    write_records(
-        out / "items.jsonl", [_record(item) if plain else item.to_dict() for item in form.items]
-    )
-    (out / "card.toml").write_text(_card(benchmark, version, plain), encoding="utf-8")
-    write_records(out / PROVENANCE, [_head(study), *lines])
-    if not plain:
-        (out / "adapter.py").write_text(_adapter(study), encoding="utf-8")
+    records = [_record(item) if plain else item.to_dict() for item in form.items]
+    with whole_folder(out) as place:
+        write_records(place / "items.jsonl", records)
+        write_records(place / PROVENANCE, [_head(study), *lines])
+        (place / "card.toml").write_text(_card(benchmark, version, plain), encoding="utf-8")
+        if not plain:
+            (place / "adapter.py").write_text(_adapter(study), encoding="utf-8")
 
 
 def _record(item: Item) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from typing import Any
 from hqm.errors import DataError, StoreError, UsageError
 from hqm.files.parquet import pyarrow_library
 from hqm.files.records import read_records
+from hqm.files.whole import whole_file
 from hqm.signature import canonical_json, digest, digest_all
 from hqm.store.database import Ask, Store, ask
 from hqm.types import STATES, Judgement, Response
@@ -335,22 +336,20 @@ def export_store(store: Store, path: Path) -> int:
         0, {**head, "digest": digest_all([digest(head), *(row["digest"] for row in signed)])}
     )
     if path.suffix == ".jsonl":
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w", encoding="utf-8") as file:
+        with whole_file(path) as part, part.open("w", encoding="utf-8") as file:
             for row in signed:
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
     elif path.suffix == ".parquet":
         pa = pyarrow_library()
-        path.parent.mkdir(parents=True, exist_ok=True)
         integers, numbers = ("run", "attempt", "rows", "whole"), ("time", "label")
         kind = {
             **dict.fromkeys(_COLUMNS, pa.string()),
             **dict.fromkeys(integers, pa.int64()),
             **dict.fromkeys(numbers, pa.float64()),
         }
-        pa.parquet.write_table(
-            pa.Table.from_pylist(signed, schema=pa.schema(list(kind.items()))), path
-        )
+        table = pa.Table.from_pylist(signed, schema=pa.schema(list(kind.items())))
+        with whole_file(path) as part:
+            pa.parquet.write_table(table, part)
     else:
         raise UsageError(
             f"{path.suffix or 'no suffix'} is no export format",

@@ -5,6 +5,7 @@ written when it filled up.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import resource
 import subprocess
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 
 import hqm
-from hqm.commands.shared import write_text, write_together
+from hqm.files.whole import write_text, write_together
 from tests.conftest import Run
 
 SIZES = [
@@ -175,7 +176,7 @@ def test_an_audit_on_a_full_disk_leaves_the_old_pair(
 def test_a_process_of_its_own_survives_the_signal_of_a_full_disk(tmp_path: Path) -> None:
     """Beyond the limit the system sends SIGXFSZ, which must not end the process without a word."""
     code = (
-        "import resource, sys; from pathlib import Path; from hqm.commands.shared import"
+        "import resource, sys; from pathlib import Path; from hqm.files.whole import"
         f" write_together\nresource.setrlimit(resource.RLIMIT_FSIZE, ({LIMIT}, {LIMIT}))\ntry:"
         " write_together({Path('a'): 'x', Path('b'): 'y' * 99999})\nexcept Exception as error:"
         " print(type(error).__name__)"
@@ -185,3 +186,29 @@ def test_a_process_of_its_own_survives_the_signal_of_a_full_disk(tmp_path: Path)
     )
     assert (done.stdout.strip(), done.returncode) == ("DataError", 0), done.stderr
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("to", ["inspect", "exported.jsonl", "exported.parquet", "eee"])
+def test_an_export_on_a_full_disk_leaves_nothing_of_itself(
+    run: Run,
+    dogs: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    to: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    store, sheet = tmp_path / "store.sqlite", tmp_path / "answers.jsonl"
+    rows = [
+        {"respondent": name, "item": f"q{i}", "answer": "Yes"} for name in "abc" for i in range(12)
+    ]
+    sheet.write_text("\n".join(map(json.dumps, rows)))
+    assert run("audit", dogs, "--recorded", sheet, "--store", store, "--quiet")[0] == 0
+    words = ["export", "shapes_choice" if to == "inspect" else store, "--to", to]
+    words += ["--benchmark", dogs] if to == "eee" else []
+    shapes = hqm.load("shapes_choice")
+    shapes.prepare_images(shapes.original)
+    with little_room(200):
+        status, _, err = run(*words, *(["--out", "made"] if to in ("inspect", "eee") else []))
+    assert (status, "cannot be written" in err) == (1, True)
+    made = [*tmp_path.glob("made"), *tmp_path.glob("exported*"), *tmp_path.glob(".hqm-*")]
+    assert not [path for path in made if path.is_file() or any(path.rglob("*.*"))]

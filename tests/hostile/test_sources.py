@@ -11,6 +11,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -625,6 +626,25 @@ def test_a_link_out_of_the_folder(run: Run, tmp_path: Path) -> None:
 def test_a_compressed_table_is_refused(run: Run, tmp_path: Path) -> None:
     (tmp_path / "q.csv.gz").write_bytes(gzip.compress(b"question,answer\na,yes\n"))
     assert tells(refused(run, tmp_path, tmp_path / "q.csv.gz"), "table.unread-kind", kind=".gz")
+
+
+def test_a_sheet_whose_entities_unfold_without_end_is_refused(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book, path = openpyxl.Workbook(), tmp_path / "answers.xlsx"
+    book.active.append(["index", "prediction"])
+    book.active.append([1, "Yes"])
+    book.save(path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name).decode() for name in archive.namelist()}
+    unfolding = "".join(f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in pairwise("abcdefghij"))
+    head = f'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">{unfolding}]>'
+    sheet = "xl/worksheets/sheet1.xml"
+    members[sheet] = head + members[sheet].rpartition("?>")[2].replace("Yes", "&j;")
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    with pytest.raises(hqm.DataError, match="no Excel sheet"):
+        hqm.read_records(path)
 
 
 def test_a_disk_that_fills_up_leaves_nothing(tmp_path: Path) -> None:

@@ -1,0 +1,112 @@
+"""Files and folders that are written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from hqm.errors import DataError
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    write_together({path: text})
+
+
+def write_together(contents: Mapping[Path, str | bytes]) -> None:
+    """Write files that belong together, all or none: after a failure, the old ones are unchanged.
+
+    Each is written beside its place, to the disk; only then are they moved, which takes no further
+    room.
+
+    Raises
+    ------
+    DataError
+        One cannot be written.
+    """
+    parts = {path: path.with_name(f"{path.name}.part") for path in contents}
+    path = next(iter(contents))
+    try:
+        for path, part in parts.items():
+            content = contents[path]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            with part.open("wb") as file:
+                # half a character, as a file's name may have, is written as its escape
+                file.write(
+                    content.encode("utf-8", "backslashreplace")
+                    if isinstance(content, str)
+                    else content
+                )
+                file.flush()
+                os.fsync(file.fileno())
+        for path, part in parts.items():
+            part.replace(path)
+    except OSError as error:
+        for part in parts.values():
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+        unchanged = " What was there before is unchanged." if path.is_file() else ""
+        raise DataError(
+            f"it cannot be written: {error.strerror}",
+            place=str(path),
+            remedy=f"Make room, or name another place.{unchanged}",
+        ) from None
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """Yield a folder to write into, whose files are moved to `folder` at the end.
+
+    After an error `folder` is as it was, and so are the folders above it. Files of other names that
+    it holds stay.
+
+    Raises
+    ------
+    DataError
+        A file cannot be written.
+    """
+    folder = folder.absolute()
+    made = [parent for parent in folder.parents if not parent.exists()]
+    beside = folder
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=".hqm-", dir=folder.parent))
+        yield beside
+        folder.mkdir(exist_ok=True)
+        for path in sorted(beside.rglob("*")):
+            target = folder / path.relative_to(beside)
+            if path.is_dir():
+                target.mkdir(exist_ok=True)
+            else:
+                path.replace(target)
+    except OSError as error:
+        # a full disk names no file, a copy both; what could not be read names one elsewhere
+        names = [str(name) for name in (error.filename, error.filename2) if name]
+        if names and not any(name.startswith(str(folder.parent)) for name in names):
+            raise
+        raise DataError(
+            f"it cannot be written: {error.strerror}",
+            place=str(folder),
+            remedy="Make room, or name another place.",
+        ) from None
+    finally:
+        if beside != folder:
+            shutil.rmtree(beside, ignore_errors=True)
+        for parent in made:
+            # those that hold something stay
+            with suppress(OSError):
+                parent.rmdir()
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Yield the place of a file to write, which is moved to `path` at the end, or nothing is."""
+    with whole_folder(path.parent) as beside:
+        yield beside / path.name
