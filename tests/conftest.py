@@ -33,9 +33,6 @@ ROOT = Path(__file__).resolve().parent.parent
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-# one thread a process: on busy cores two wait for each other at every operation, and take three
-# times the time together
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # run in a second checkout, the tests would import parts of the installed one
 check_origin()

@@ -101,9 +101,9 @@ class Look:
         A bit says whether one of the 8 x 8 lowest cosine coefficients, but for the mean, is above
         their median (Zauner 2010), which brightness and contrast do not change.
         """
-        down = _cosines()
-        low = np.einsum("pki,ij,qlj->pqkl", down, self.grey, down, optimize=True)
-        flat = low.reshape(len(down), len(down), _LOW * _LOW)[..., 1:]
+        parts, down = len(_PARTS), _cosines().reshape(-1, _SIDE)
+        low = (down @ self.grey.astype(float) @ down.T).reshape(parts, _LOW, parts, _LOW)
+        flat = low.swapaxes(1, 2).reshape(parts, parts, _LOW * _LOW)[..., 1:]
         above = flat > np.median(flat, axis=-1, keepdims=True)
         bits = above.astype(np.uint64) << np.arange(1, _LOW * _LOW, dtype=np.uint64)
         return np.asarray(bits.sum(axis=-1), dtype=np.uint64)
@@ -397,14 +397,20 @@ def twins_among(looks: Mapping[str, Look], files: Mapping[str, Path]) -> Iterato
         return
     parts = np.stack([looks[name].hashes.ravel() for name in names])
     opened = lru_cache(256)(_opened)
+
+    @lru_cache(1 << 14)
+    def begun(name: str, part: int) -> _Shades:
+        (top, bottom), (left, right) = (_PARTS[k] for k in divmod(part, len(_PARTS)))
+        return _standard(_seen_in(looks[name].grey, np.array([[left, top, right, bottom]]))[0])
+
     for i, j in _near_pairs(parts):
         # a part of the first may be the second, and the other way round
         for k, m in ((i, j), (j, i)):
             bits = np.bitwise_count(parts[k] ^ parts[m, 0])
-            whole, part = names[k], names[m]
-            box = None
-            if bits.min() <= _BITS:
-                box = _place(looks[whole].grey, looks[part].grey, int(bits.argmin()))
+            whole, part, nearest = names[k], names[m], int(bits.argmin())
+            if bits[nearest] > _BITS or begun(whole, nearest) @ begun(part, 0) < _NEAR:
+                continue
+            box = _place(looks[whole].grey, begun(part, 0), nearest)
             if box is None:
                 continue
             change = change_between(opened(files[whole]), opened(files[part]), box)
@@ -428,27 +434,30 @@ def _near_pairs(parts: npt.NDArray[np.uint64]) -> list[tuple[int, int]]:
     return sorted((i, j) for _, i, j in sorted(near)[:_PAIRS])
 
 
-def _place(whole: npt.NDArray[np.uint8], part: npt.NDArray[np.uint8], near: int) -> _Shades | None:
+def _place(whole: npt.NDArray[np.uint8], part: _Shades, near: int) -> _Shades | None:
     """Where about a part of a small grey copy looks like another: left, top, right, bottom, as
     shares of the sides; None if it does nowhere.
 
+    - `part`: The shades that are looked for, standardised.
     - `near`: Which part of the height and of the width to begin with, as one number.
     """
-    even = _steps(0, 1)
-    wanted = (even @ part @ even.T).ravel()
-    shades = whole.astype(float)
     (top, bottom), (left, right) = (_PARTS[k] for k in divmod(near, len(_PARTS)))
 
     def likeness(boxes: _Shades) -> _Shades:
-        # places are multiples of a hundredth, so that few steps are computed
-        places = boxes.round(2).tolist()
-        rows = np.stack([_steps(top, bottom) for _, top, _, bottom in places])
-        columns = np.stack([_steps(left, right).T for left, _, right, _ in places])
-        return _correlation((rows @ shades @ columns).reshape(len(boxes), -1), wanted)
+        return _standard(_seen_in(whole, boxes)) @ part
 
     begun = np.array([left, top, right, bottom])
     box, best = _climb(likeness, begun, {0.04: _NEAR, 0.02: _ROUGH})
     return box if best >= _CORRELATION else None
+
+
+def _seen_in(grey: npt.NDArray[np.uint8], boxes: _Shades) -> _Shades:
+    """(boxes, 32 x 32): the shades of each part of a small grey copy."""
+    # places are multiples of a hundredth, so that few steps are computed
+    places = boxes.round(2).tolist()
+    rows = np.stack([_steps(top, bottom) for _, top, _, bottom in places])
+    columns = np.stack([_steps(left, right).T for left, _, right, _ in places])
+    return np.asarray((rows @ grey.astype(float) @ columns).reshape(len(boxes), -1))
 
 
 def _climb(
@@ -471,12 +480,11 @@ def _climb(
     return box, best
 
 
-def _correlation(seen: _Shades, wanted: _Shades) -> _Shades:
-    """The correlation of each row of shades with those that are wanted."""
-    seen = seen - seen.mean(axis=-1, keepdims=True)
-    wanted = wanted - wanted.mean()
-    scale = np.sqrt((seen**2).sum(axis=-1) * (wanted @ wanted)) + 1e-9
-    return np.asarray(seen @ wanted / scale)
+def _standard(shades: _Shades) -> _Shades:
+    """Rows of shades with a mean of nought and a length of one: their products are correlations."""
+    centred = shades - shades.mean(axis=-1, keepdims=True)
+    lengths = np.sqrt((centred**2).sum(axis=-1, keepdims=True))
+    return np.asarray(centred / np.maximum(lengths, 1e-9))
 
 
 def _opened(path: Path) -> Image.Image:
@@ -502,8 +510,10 @@ def change_between(whole: Image.Image, part: Image.Image, box: _Shades | None = 
     if lit.mean() < 0.1:
         lit = np.ones_like(lit)
 
+    wanted = _standard(goal[lit])
+
     def likeness(boxes: _Shades) -> _Shades:
-        return _correlation(np.stack([_close(whole, tried)[lit] for tried in boxes]), goal[lit])
+        return _standard(np.stack([_close(whole, tried)[lit] for tried in boxes])) @ wanted
 
     box = np.array([0.0, 0.0, 1.0, 1.0]) if box is None else box
     box, best = _climb(likeness, box, dict.fromkeys((0.01, 0.005, 0.0025), _ROUGH))
