@@ -63,6 +63,7 @@ INSTRUCTIONS = (
 form.
 """
 _CAPTIONS = re.compile(r"Instruction([12])_(.+)\.jsonl?$")
+_SAMPLE = re.compile(r"[_-]sample\d+$")
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 # what follows an apostrophe is cut off: "dog's" is a dog, and "don't" is not a noun
 _TAIL = re.compile(r"['’](?:s|t|re|ve|ll|d|m)\b")
@@ -328,6 +329,8 @@ class CocoChair(Benchmark):
     """The instructions that the files of captions name, in the order in which they were met."""
     _captioned: frozenset[str] = frozenset()
     """The pictures that the files of captions are about."""
+    _not_by_all: Sequence[str] = ()
+    """Pictures of samples that not every system captioned."""
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -478,6 +481,30 @@ class CocoChair(Benchmark):
         self._keep_captioned(made)
         return made or self._captions(sorted(path.iterdir()))
 
+    def _joined(self, recordings: Sequence[Recording]) -> Sequence[Recording]:
+        """A system's captions of several samples of pictures as one recording, with those pictures
+        that every system captioned; a picture of two samples has its first caption.
+        """
+        systems: dict[tuple[str, str], Recording] = {}
+        for each in recordings:
+            name = _SAMPLE.sub("", each.respondent)
+            before = systems.get((name, each.form))
+            if before is not None:
+                answers = {**each.answers, **before.answers}
+                each = replace(each, answers=answers, source=f"{before.source}, {each.source}")
+            systems[name, each.form] = replace(each, respondent=name)
+        if len(systems) == len(recordings):
+            return recordings
+        captioned = [each.answers.keys() for each in systems.values()]
+        common = frozenset.intersection(*map(frozenset, captioned))
+        if not common:
+            return list(systems.values())
+        self._not_by_all = sorted({key for keys in captioned for key in keys} - common)
+        return [
+            replace(each, answers={key: each.answers[key] for key in each.answers if key in common})
+            for each in systems.values()
+        ]
+
     def _keep_captioned(self, recordings: Sequence[Recording]) -> None:
         """Leave in the original form the pictures that somebody captioned: the others were not
         asked about.
@@ -514,8 +541,9 @@ class CocoChair(Benchmark):
             self._whole = Form("original", items)
             name = ("original", "parallel")[place]
             made.append(Recording(file.name.partition(".json")[0], name, 0, answers, file.name))
-        self._keep_captioned(made)
-        return made or None
+        joined = self._joined(made)
+        self._keep_captioned(joined)
+        return joined or None
 
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of the lists."""
@@ -531,6 +559,11 @@ class CocoChair(Benchmark):
             f"{len(names)} COCO objects, {len(lists['inverse'])} words for them, {len(form)}"
             " pictures",
             len(names),
+        )
+        yield from finding(
+            "partly-captioned",
+            "{n} pictures are left out: not every system captioned them",
+            self._not_by_all,
         )
         yield from finding(
             "no-object",

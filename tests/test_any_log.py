@@ -339,3 +339,30 @@ def test_the_lines_for_users_of_other_tools_run_as_printed(
         assert run(*shlex.split(gate)[1:])[0] == 1, "three models of twelve answers pass no gate"
         (audited,) = hqm.Audit.load(f"{shlex.split(gate)[2]}/audit.json").audits
         assert (audited.items, len(audited.respondents)) == (12, 3)
+
+
+def test_the_questions_of_a_log_become_a_folder_that_its_answers_fit(
+    tmp_path: Path, run: Run
+) -> None:
+    for model in MODELS:
+        rows = [sample(i, str(i if i % 2 else -i), acc=i % 2) for i in range(20)]
+        lmms(tmp_path / "logs", model, "counts", rows)
+    status, out, err = run("new", tmp_path / "mine", "--from", tmp_path / "logs")
+    assert (status, err) == (0, "")
+    assert "20 vqa items" in out
+    items = [json.loads(line) for line in (tmp_path / "mine" / "items.jsonl").open()]
+    assert items[3] == {"id": "3", "prompt": "What is number 3?", "target": "3"}
+    options = ("--recorded", tmp_path / "logs", "--out", tmp_path / "out", "--quiet")
+    status, _, err = run("audit", tmp_path / "mine", *options)
+    assert status == 0, err
+    (audit,) = hqm.Audit.load(tmp_path / "out" / "audit.json").audits
+    assert [who.scores["accuracy"] for who in audit.respondents] == [0.5 + 0.05] * 3, "and 0 is 0"
+
+
+def test_a_new_benchmark_is_made_of_one(tmp_path: Path, run: Run) -> None:
+    for task in ("one", "two"):
+        lmms(tmp_path / "logs", "alpha", task, [sample(i, "x", acc=1) for i in range(4)])
+    status, _, err = run("new", tmp_path / "mine", "--from", tmp_path / "logs")
+    assert status == 2
+    assert tells(err, "new.several-in-logs", count=2, names="one, two")
+    assert not (tmp_path / "mine").exists()

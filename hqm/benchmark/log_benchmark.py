@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,10 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.card import Card
 from hqm.benchmark.judge_api import named
 from hqm.benchmark.new_items import letter_of, task_of
-from hqm.errors import AnswerError, DataError
+from hqm.benchmark.new_sources import Source
+from hqm.errors import AnswerError, DataError, UsageError
 from hqm.imports.answer_table import TABLE
+from hqm.imports.detect import names_its_tool, read_logs
 from hqm.imports.log_answers import LogSettings, Taken, match_logs
 from hqm.imports.match import normalised, picture_key
 from hqm.imports.row import Log, Row
@@ -175,6 +177,64 @@ def benchmarks_of_logs(
         f"{log.path}: {note}" for log in logs if not log.rows for note in log.notes
     )
     return made
+
+
+@dataclass(frozen=True)
+class _Questions:
+    """The questions of a log, as the rows of a source."""
+
+    label: str
+    records: Sequence[Mapping[str, Any]]
+    pictures: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The fields that any question has."""
+        return tuple(name for name in self.records[0] if any(row[name] for row in self.records))
+
+    def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Each question with its place."""
+        for record in self.records:
+            yield f"{self.label}: {record['id']}", {name: record[name] for name in columns}
+
+
+def questions_of_logs(text: str, *, with_pictures: bool) -> Source | None:
+    """The questions of a log, or of a folder of logs, as a source for a new benchmark; None where
+    the text names no log of a known tool.
+
+    Parameters
+    ----------
+    with_pictures
+        Whether the pictures that the log names are at hand; questions about one of them stay a
+        cluster without it.
+
+    Raises
+    ------
+    UsageError
+        The logs hold several benchmarks.
+    """
+    path = Path(text)
+    if not path.exists() or path.suffix == ".parquet" or not names_its_tool(path):
+        return None
+    logs = benchmarks_of_logs(read_logs([path]))
+    if len(logs) > 1:
+        what = f"the logs hold {len(logs)} benchmarks ({', '.join(log.name for log in logs)})"
+        raise UsageError(what, place=text, remedy="Name the files of one.")
+    records = [
+        {
+            "id": item.id,
+            "question": item.prompt,
+            "answer": item.target,
+            "options": item.options,
+            "image": item.image if with_pictures else None,
+            "type": item.type,
+            "part": item.part,
+            "cluster": item.cluster,
+        }
+        for item in logs[0].original.items
+    ]
+    folder = path if path.is_dir() else path.parent
+    return Source.of_table(text, _Questions(text, records), folder)
 
 
 def _task_name(row: Row, stem: str) -> str:

@@ -57,6 +57,11 @@ class Source:
     about: Mapping[str, Any] = field(default_factory=dict)
     """What a dataset_info.json says of it."""
 
+    @classmethod
+    def of_table(cls, name: str, table: Table, folder: Path) -> Source:
+        """A source of one table, whose pictures are named from a folder."""
+        return cls(name, (_Part(table, "", folder),))
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of its columns, in their order."""
@@ -156,7 +161,7 @@ def open_source(text: str) -> Source:
         ) from None
     if folder:
         return _of_tree(Tree.of(path), "")
-    return Source(text, (_Part(open_table(path), "", path.parent),))
+    return Source.of_table(text, open_table(path), path.parent)
 
 
 def _of_tree(tree: Tree, config: str) -> Source:

@@ -20,6 +20,7 @@ import numpy as np
 from hqm.auditing.gate import default_text
 from hqm.benchmark.card import Card, RaiSection
 from hqm.benchmark.items import item_type, read_items
+from hqm.benchmark.log_benchmark import questions_of_logs
 from hqm.benchmark.new_items import parse_columns, read_questions
 from hqm.benchmark.new_sources import Gathered, open_source
 from hqm.errors import DataError, UsageError
@@ -161,7 +162,8 @@ def _from_source(
     keep_going: bool,
 ) -> tuple[NewBenchmark, Sequence[Mapping[str, Any]], About]:
     named_columns = parse_columns(columns)
-    source = open_source(questions)
+    source = questions_of_logs(questions, with_pictures=images is not None)
+    source = source or open_source(questions)
     if split:
         source = source.only([part.strip() for part in split.split(",")])
     (beside / "images").mkdir()

@@ -105,7 +105,7 @@ def files_in(path: Path) -> list[Path]:
     return [
         p
         for p in sorted(path.rglob("*"))
-        if p.is_file() and p.suffix.lower() in _SUFFIXES and _may_answer(p)
+        if p.is_file() and p.name.lower().removesuffix(".gz").endswith(_SUFFIXES) and _may_answer(p)
     ]
 
 
@@ -164,9 +164,16 @@ def written_by_tool(path: Path, *, tables: bool = True) -> bool:
     return any(_is_foreign(LogFile(inside), tables) for inside in files_in(path))
 
 
+def names_its_tool(path: Path) -> bool:
+    """Whether a file, or a file in a folder, is laid out as a known tool writes its logs."""
+    return any(_has_reader(LogFile(inside)) for inside in files_in(path))
+
+
+def _has_reader(file: LogFile) -> bool:
+    return any(reader.is_log(file) for reader in known_readers().values())
+
+
 def _is_foreign(file: LogFile, also_tables: bool) -> bool:
-    if file.suffix in _FOREIGN:
-        return True
-    if any(reader.is_log(file) for reader in known_readers().values()):
+    if file.suffix in _FOREIGN or _has_reader(file):
         return True
     return also_tables and answer_table.is_foreign(file.first)

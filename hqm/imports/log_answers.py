@@ -130,7 +130,7 @@ def match_logs(
         notes += [f"{log.path}: {note}" for note in log.notes]
         for key, rows in _administrations(log, settings.respondent, settings.run or 0).items():
             form = form_of(forms, key[1], log.path)
-            rows = _with_pictures(rows, log)
+            rows = _with_pictures(rows, log, [Path(each.path) for each in logs])
             matched = match_rows(rows, form, spelling)
             answers = _answers(rows, matched, form, log)
             at = _free_run(recorded, key, answers)
@@ -257,13 +257,13 @@ def _administrations(log: Log, respondent: str | None, run: int) -> dict[Key, li
     return rows
 
 
-def _with_pictures(rows: list[Row], log: Log) -> list[Row]:
+def _with_pictures(rows: list[Row], log: Log, others: Sequence[Path]) -> list[Row]:
     """The rows with the pictures of the question file beside them, where the log has ids but no
     pictures (LLaVA).
     """
     if log.tool != "LLaVA" or any(row.image for row in rows) or not all(row.ids for row in rows):
         return rows
-    beside = with_questions_beside(rows, Path(log.path))
+    beside = with_questions_beside(rows, Path(log.path), others)
     if beside is None:
         return rows
     return [

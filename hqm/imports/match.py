@@ -125,9 +125,11 @@ def of_parts(rows: Sequence[Row], items: Sequence[Item]) -> list[Row]:
     return [row for row in rows if named.intersection(row.parts)]
 
 
-def with_questions_beside(rows: Sequence[Row], path: Path) -> list[Row] | None:
-    """The rows with the pictures of the question file that lies beside the answers, or one folder
-    above; None without one.
+def with_questions_beside(
+    rows: Sequence[Row], path: Path, others: Sequence[Path] = ()
+) -> list[Row] | None:
+    """The rows with the pictures of the question file that lies beside the answers, one folder
+    above, or beside the other files that are read with them; None without one.
 
     It is the file whose rows have the ids of all answers, and pictures (LLaVA:
     `llava_pope_test.jsonl`).
@@ -138,9 +140,10 @@ def with_questions_beside(rows: Sequence[Row], path: Path) -> list[Row] | None:
         It gives an id another question than the answers do.
     """
     above = path.resolve().parent.parent
-    for other in sorted(
-        [*path.parent.glob("*.json*"), *above.glob("*question*.json*"), *above.glob("*test*.json*")]
-    ):
+    near = [*path.parent.glob("*.json*"), *above.glob("*question*.json*")]
+    near += above.glob("*test*.json*")
+    folders = dict.fromkeys(file.parent for file in others if file.parent != path.parent)
+    for other in [*sorted(near), *(file for f in folders for file in sorted(f.glob("*.json*")))]:
         asked = _questions(other) if other != path else {}
         if asked and all(row.id in asked for row in rows):
             wrong = [
