@@ -29,8 +29,8 @@ lint: $(VENV)/.tests  ## ruff's rules and its formatting
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 
-types: $(VENV)/.tests mount  ## mypy --strict over hqm, adapters, benchmarks, reports and training
-	cd mount && ../$(VENV)/bin/mypy --cache-dir ../.mypy_cache --config-file ../pyproject.toml -p hqm -p training
+types: $(VENV)/.tests mount  ## mypy --strict over hqm, adapters, benchmarks, reports, training and uses of them
+	cd mount && ../$(VENV)/bin/mypy --cache-dir ../.mypy_cache --config-file ../pyproject.toml -p hqm -p training -p typed
 
 unit: $(VENV)/.tests  ## the tests; PYTEST="tests/test_store.py -x" runs some of them, JOBS=4 on four processes
 	$(PARALLEL) -p no:randomly $(PYTEST)
@@ -79,4 +79,5 @@ mount: $(VENV)/.tests  ## a tree of links that shows static tools all of hqm as 
 	rm -rf mount
 	mkdir -p mount/hqm
 	ln -s ../training mount/training
+	ln -s ../tests/typed mount/typed
 	cd mount/hqm && ln -s ../../hqm/* . && ln -s ../../adapters ../../benchmarks ../../reports .

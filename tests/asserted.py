@@ -52,6 +52,12 @@ def parsed(text: str) -> ast.Module:
 
 
 @functools.cache
+def walked(text: str) -> list[ast.AST]:
+    """Every node of the tree of a file: several rules ask for all of them."""
+    return list(ast.walk(parsed(text)))
+
+
+@functools.cache
 def files_of_tests() -> dict[str, str]:
     """The text of every file of tests; what measures is none."""
     paths = sorted((ROOT / "tests").rglob("*.py"))
@@ -180,9 +186,10 @@ def built_alike(files: dict[str, str]) -> list[str]:
     """Helpers and fixtures of three lines or more whose bodies are the same in several files."""
     places = defaultdict(list)
     for file, source in files.items():
-        for node in ast.walk(without_docstrings(source)):
+        for node in walked(source):
             if isinstance(node, ast.FunctionDef) and not node.name.startswith("test_"):
-                body = "\n".join(map(ast.unparse, node.body))
+                documented = ast.get_docstring(node, clean=False) is not None
+                body = "\n".join(map(ast.unparse, node.body[documented:]))
                 if body.count("\n") >= 2:
                     places[body].append(f"{file}:{node.name}")
     return [", ".join(alike) for alike in places.values() if len(alike) > 1]

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 import hqm
-from tests.asserted import built_alike, files_of_tests, own_texts, parsed
+from tests.asserted import built_alike, files_of_tests, own_texts, parsed, walked
 
 ROOT = Path(__file__).resolve().parent.parent
 PRODUCT = ("hqm", "adapters", "reports", "benchmarks")
@@ -124,7 +124,7 @@ def imports_in(text: str, package: str) -> list[tuple[int, str]]:
     """
     return [
         (getattr(node, "lineno", 0), name)
-        for node in ast.walk(parsed(text))
+        for node in walked(text)
         for name in modules_named(node, package)
     ]
 
@@ -278,7 +278,7 @@ def test_a_planted_circle_of_packages_is_seen(tree: Path) -> None:
 def imported(path: Path) -> set[str]:
     """The names of modules and members that a file imports, as `module` or `module.member`."""
     names = set()
-    for node in ast.walk(parsed(path.read_text())):
+    for node in walked(path.read_text(encoding="utf-8")):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -329,11 +329,11 @@ def folder_of(path: Path, root: Path = ROOT) -> str:
     return str(path.relative_to(root).parent)
 
 
-def names_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def names_in(text: str) -> Iterator[tuple[int, str]]:
     """Every name that a file gives or uses: variables, parameters, keywords, functions, classes,
     attributes, imports.
     """
-    for node in ast.walk(tree):
+    for node in walked(text):
         line = getattr(node, "lineno", 0)
         match node:
             case (
@@ -367,7 +367,7 @@ def unclear_names(paths: list[Path], root: Path) -> list[str]:
         for line, name in sorted(
             {
                 (line, name)
-                for line, name in names_in(parsed(path.read_text(encoding="utf-8")))
+                for line, name in names_in(path.read_text(encoding="utf-8"))
                 if name in NOT_A_NAME
             }
         )
@@ -638,7 +638,7 @@ class CheckedFunction(NamedTuple):
 
 def checked_functions(files: dict[str, str]) -> Iterator[CheckedFunction]:
     for file, text in files.items():
-        for node in ast.walk(parsed(text)):
+        for node in walked(text):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 inner = list(ast.walk(node))
                 asserts = any(isinstance(part, ast.Assert) for part in inner)
