@@ -1,5 +1,5 @@
-"""A benchmark's quality card, as Markdown of one screen, ten lines for a terminal, and its badge: what
-a policy says of an audit, and what was not measured.
+"""A benchmark's quality card, as Markdown of one screen, ten lines for a terminal, and its badge:
+what a policy says of an audit, and what was not measured.
 """
 
 from __future__ import annotations

@@ -301,8 +301,15 @@ def fitted(table: Table) -> Table:
         for column, entry in zip(table.columns, row, strict=True)
         if column.kind != "text" and entry.value is not None
     ]
-    columns = (*(table.columns[i] for i in names), Column("What", "text"), Column("", "interval"))
-    return replace(table, columns=columns, rows=tuple(rows))
+    return replace(
+        table,
+        columns=(
+            *(table.columns[i] for i in names),
+            Column("What", "text"),
+            Column("", "interval"),
+        ),
+        rows=tuple(rows),
+    )
 
 
 def heading(column: Column) -> str:

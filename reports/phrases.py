@@ -1,5 +1,6 @@
-"""Sentences with numbers: each part is text, or a number that links to its signature; the terms that
-are explained where they first appear; and the unit of every estimate, in words beside its number.
+"""Sentences with numbers: each part is text, or a number that links to its signature; the terms
+that are explained where they first appear; and the unit of every estimate, in words beside its
+number.
 """
 
 from __future__ import annotations

@@ -73,9 +73,9 @@ def _file(paint: Callable[[Figure], None], kind: str) -> bytes:
     try:
         import matplotlib as mpl
     except ModuleNotFoundError:
-        remedy = "Run: pip install 'hqm-audit[figures]'."
         raise UsageError(
-            "a figure is drawn by matplotlib, which is missing", remedy=remedy
+            "a figure is drawn by matplotlib, which is missing",
+            remedy="Run: pip install 'hqm-audit[figures]'.",
         ) from None
 
     mpl.use("svg")

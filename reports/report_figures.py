@@ -353,7 +353,9 @@ def _slopes(
     top: float,
     row: float,
 ) -> None:
-    """The order in each administration, a line a model; who moves three places or more stands out."""
+    """The order in each administration, a line a model; who moves three places or more stands
+    out.
+    """
     across = Scale(0, len(columns) - 1, left, right)
     for i, column in enumerate(columns):
         side: Side = "start" if i == 0 and left < 100 else "middle"

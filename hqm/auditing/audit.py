@@ -382,8 +382,12 @@ def _check_respondent(audit: BenchmarkAudit, row: int) -> None:
     for cell, states in who.states.items():
         form = audit.forms.get(Cell.parse(cell).form)
         if form is not None and sum(states.values()) > form["items"]:
-            what = f"{sum(states.values()):,} answers to {form['items']:,} items"
-            raise _wrong(what, *path, "states", cell)
+            raise _wrong(
+                f"{sum(states.values()):,} answers to {form['items']:,} items",
+                *path,
+                "states",
+                cell,
+            )
     for place, (metric, about) in enumerate(audit.metrics.items()):
         scale = about.get("scale", (None, None))
         for kind, score in () if place else who.by_type.items():
@@ -494,8 +498,8 @@ class BenchmarkAudit:
     design`; `auditor.parts_in` reads them.
     """
     stopped: Annotated[Mapping[str, Any], _Like(_Stopped | NoRow)] = field(default_factory=dict)
-    """Where a rule stopped the asking (`--until`): rule, pictures and items used, and a row for each
-    respondent.
+    """Where a rule stopped the asking (`--until`): rule, pictures and items used, and a row for
+    each respondent.
     """
     tools: tuple[Annotated[Mapping[str, Any], _Like(ScoreComparison)], ...] = ()
     """Where the tools that recorded answers score them otherwise than HQM
@@ -773,8 +777,11 @@ def _path(parts: Sequence[str | int]) -> str:
 def _check_file(data: Any, place: str) -> None:
     """Refuse what is no audit of answers, and what a later version wrote."""
     if not isinstance(data, dict) or "audits" not in data:
-        remedy = "Make it again with `hqm audit NAME`; an audit is not meant to be edited."
-        raise DataError("it is no audit of HQM", place=place, remedy=remedy)
+        raise DataError(
+            "it is no audit of HQM",
+            place=place,
+            remedy="Make it again with `hqm audit NAME`; an audit is not meant to be edited.",
+        )
     listed = data["audits"] if isinstance(data["audits"], list) else []
     if any(isinstance(audit, dict) and "read_as" in audit for audit in listed):
         raise DataError(

@@ -182,10 +182,11 @@ def read(data: Mapping[str, Any], metric: str) -> dict[str, LeftOutRecord]:
         try:
             records[row["family"]] = _record(row, data["clusters"])
         except (IndexError, KeyError, ValueError):
-            what = (
-                f"the scores without each picture of {row['family']} ({metric}) do not fit together"
-            )
-            raise DataError(what, remedy=_EDITED) from None
+            raise DataError(
+                f"the scores without each picture of {row['family']} ({metric}) do not fit"
+                " together",
+                remedy=_EDITED,
+            ) from None
     return records
 
 
@@ -480,12 +481,11 @@ class Study:
 def retest(study: Study, metric: Metric) -> list[Estimate]:
     """Compare all runs of the reference form."""
     again = study.runs[1:]
-    deterministic = bool(again) and all(study.repeats(run) for run in again)
     return compare_runs(
         study.runs,
         metric,
         study.protocol(),
-        deterministic=deterministic,
+        deterministic=bool(again) and all(study.repeats(run) for run in again),
         **study.relatives(metric),
     )
 

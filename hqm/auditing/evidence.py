@@ -59,9 +59,9 @@ if TYPE_CHECKING:
 
 # --- stopped administrations ---
 
-# An audit looks at the pictures that all respondents were asked, a random sample on which nothing is
-# missing because of the rule. A respondent that was asked more has a further score on all of them,
-# with an interval that holds whenever asking stopped.
+# An audit looks at the pictures that all respondents were asked, a random sample on which nothing
+# is missing because of the rule. A respondent that was asked more has a further score on all of
+# them, with an interval that holds whenever asking stopped.
 
 
 def common_items(stopped: Stopped, form: Form) -> npt.NDArray[np.bool_]:
@@ -487,12 +487,12 @@ def _by_people(
         ]
         scored = [verdict for verdict in verdicts if verdict is not None]
         if len(scored) < len(verdicts) or not given:
-            what = (
-                f"the answers to {benchmark.name} are judged by a model, none is named, and no"
-                " label of people stands in for it"
-            )
             raise DesignError(
-                what, remedy="Name one with --judge, or bring judgements with --judgements."
+                (
+                    f"the answers to {benchmark.name} are judged by a model, none is named, and no"
+                    " label of people stands in for it"
+                ),
+                remedy="Name one with --judge, or bring judgements with --judgements.",
             )
         builder.add_verdicts(who.name, row, scored)
     first = builder.build(
@@ -690,10 +690,9 @@ def _oracles(
 
     for judge in benchmark.judges():
         if labelled_by(judge) == "people":
-            remedy = "Rename it in `judges()` of the adapter."
             raise DesignError(
                 f"{benchmark.name} calls a rule {judge!r}, the name of people's labels",
-                remedy=remedy,
+                remedy="Rename it in `judges()` of the adapter.",
             )
     return tuple(oracle_matrix(benchmark, first, judge, responses) for judge in benchmark.judges())
 

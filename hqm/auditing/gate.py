@@ -251,8 +251,14 @@ def _unscored(benchmark: BenchmarkAudit, most: float) -> Test:
     if advice:
         sentence += f"; {advice}"
     total, lost = counted.by_administration[cell]
-    remedy = of_unscored(total, lost, most, "")
-    return _test(benchmark, "unscored answers", worst <= most, sentence, end=worst, remedy=remedy)
+    return _test(
+        benchmark,
+        "unscored answers",
+        worst <= most,
+        sentence,
+        end=worst,
+        remedy=of_unscored(total, lost, most, ""),
+    )
 
 
 def _findings(benchmark: BenchmarkAudit, most: str) -> Iterator[Test]:
@@ -535,7 +541,9 @@ def _of_these_two(benchmark: BenchmarkAudit, estimate: Estimate) -> list[str]:
 
 
 def _scaled(benchmark: BenchmarkAudit, estimate: Estimate, wanted: Requirement) -> Requirement:
-    """Return the margin of a difference of scores in the metric's units: it is a share of its scale."""
+    """Return the margin of a difference of scores in the metric's units: it is a share of its
+    scale.
+    """
     low, high = benchmark.metrics.get(estimate.metric, {}).get("scale", (None, None))
     of_scores = indicator_named(estimate.indicator)
     if of_scores is None or of_scores.unit.kind != "score" or low is None or high is None:

@@ -207,12 +207,11 @@ def _of_log(
     taken = take_logs({form.name: benchmark.original}, [path], settings, benchmark.spelled)
     if len(taken.recordings) != 1:
         those = ", ".join(f"{r.respondent} run {r.run}" for r in taken.recordings[:3])
-        what = (
-            f"the log holds {len(taken.recordings)} administrations ({those}, ...), and one is"
-            " scored"
-        )
         raise AnswerError(
-            what,
+            (
+                f"the log holds {len(taken.recordings)} administrations ({those}, ...), and one is"
+                " scored"
+            ),
             place=str(path),
             remedy=f"Audit all of them with `hqm audit {benchmark.name} --recorded FILE`.",
         )
@@ -277,9 +276,8 @@ def _matrix(
         )
         (judge,) = judges_of(benchmark, taken.sets)
         if len(judge.askings()) > 1:
-            what = f"it holds {len(judge.askings())} judgements of an answer, and one is scored"
             raise AnswerError(
-                what,
+                f"it holds {len(judge.askings())} judgements of an answer, and one is scored",
                 place=str(judgements),
                 remedy="Audit them: `hqm audit NAME --judgements FILE`.",
             )

@@ -163,8 +163,10 @@ def tool_matrices(
         A model judges the benchmark, or no answer carries a tool's score.
     """
     if benchmark.roles:
-        what = f"{benchmark.name} is judged by a model, so a tool's scores are judgements"
-        raise DesignError(what, remedy="Bring them with `hqm audit NAME --judgements FILE`.")
+        raise DesignError(
+            f"{benchmark.name} is judged by a model, so a tool's scores are judgements",
+            remedy="Bring them with `hqm audit NAME --judgements FILE`.",
+        )
     matrices = {
         by_judge: _matrix(benchmark, answers, by_judge, forms[cell.form], respondents, judge)
         for cell in cells
@@ -175,12 +177,12 @@ def tool_matrices(
         cell: matrix for cell, matrix in matrices.items() if matrix.unscored() < matrix.values.size
     }
     if not scored:
-        remedy = (
-            "Bring the logs of the tool with `hqm import LOG --benchmark NAME --store FILE`; their"
-            " scores are kept with the answers."
-        )
         raise DesignError(
-            f"no stored answer to {benchmark.name} carries a tool's score", remedy=remedy
+            f"no stored answer to {benchmark.name} carries a tool's score",
+            remedy=(
+                "Bring the logs of the tool with `hqm import LOG --benchmark NAME --store FILE`;"
+                " their scores are kept with the answers."
+            ),
         )
     return scored
 

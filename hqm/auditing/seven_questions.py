@@ -283,7 +283,9 @@ def with_answers(audit: BenchmarkAudit) -> BenchmarkAudit:
 
 
 def threshold_of(indicator: str, policy: Policy) -> tuple[float, str]:
-    """Return what a policy asks of an indicator and of which interval; else what the default does."""
+    """Return what a policy asks of an indicator and of which interval; else what the default
+    does.
+    """
     for asking in (policy, Policy.load()):
         for wanted in asking.require:
             if wanted.indicator == indicator and wanted.at_least is not None and wanted.interval:

@@ -25,10 +25,12 @@ from hqm.version import __version__
 
 ITEMS, PROVENANCE, REVIEW = "items.jsonl", "provenance.jsonl", "review.csv"
 POLICY = """\
-# What a benchmark that hqm-audit has just built must show, before people have labelled answers to it.
+# What a benchmark that hqm-audit has just built must show, before people have labelled answers to
+# it.
 #
-# It asks for what a build answers for: no leak, no error and no warning in the items, two wordings and two runs. What only people
-# and many respondents can show is in HQM's default policy: leave --policy out for that, once you have labels.
+# It asks for what a build answers for: no leak, no error and no warning in the items, two wordings
+# and two runs. What only people and many respondents can show is in HQM's default policy: leave
+# --policy out for that, once you have labels.
 name = "built"
 
 [required]

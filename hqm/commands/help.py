@@ -285,8 +285,10 @@ class GroupedCommand(TyperCommand):
                 flags = [flag for parameter in self.get_params(ctx) for flag in parameter.opts]
                 flag = str(error.option_name)
                 remedy = _moved(self.name or "", flag) or meant(flag, flags)
-                message = f"{getattr(error, 'message', error)}. {remedy}".rstrip()
-                vars(error).update(message=message, possibilities=None)
+                vars(error).update(
+                    message=f"{getattr(error, 'message', error)}. {remedy}".rstrip(),
+                    possibilities=None,
+                )
             raise
 
     def invoke(self, ctx: Any) -> Any:

@@ -193,10 +193,11 @@ def run(
         session = Session([_named(benchmark)], opened, options)
         session.fetch_images()
         if not options.asking.until:
-            outcome = administer(
-                opened, session.jobs(), engine=session.engine(), budget=session.budget
+            return RunResult(
+                outcome=administer(
+                    opened, session.jobs(), engine=session.engine(), budget=session.budget
+                )
             )
-            return RunResult(outcome=outcome)
         stopped = tuple(run_until(session))
         return RunResult(outcome=added([each.outcome for each in stopped]), stopped=stopped)
 
@@ -358,8 +359,10 @@ def _loaded(
         made = from_logs(benchmark, partial=options.who.partial)
         if len(made) > 1:
             names = ", ".join(each.name for each in made)
-            what = f"the logs hold {len(made)} benchmarks ({names})"
-            raise UsageError(what, remedy="Audit each of hqm.from_logs(...).")
+            raise UsageError(
+                f"the logs hold {len(made)} benchmarks ({names})",
+                remedy="Audit each of hqm.from_logs(...).",
+            )
         return made[0], part
     if not isinstance(benchmark, Benchmark):
         return load(benchmark, **options.loading), part

@@ -2,8 +2,8 @@
 default, its help and its group.
 
 `hqm.commands.option_decorators` makes the options of the command line and the keywords of the
-Python API from them, so that both have the same names, defaults and meanings. What seldom changes from run
-to run is a setting: a line of `hqm.toml`, or `--set NAME=VALUE`, in place of an option.
+Python API from them, so that both have the same names, defaults and meanings. What seldom changes
+from run to run is a setting: a line of `hqm.toml`, or `--set NAME=VALUE`, in place of an option.
 """
 
 from __future__ import annotations

@@ -194,7 +194,8 @@ def shorten(
     >>> hqm.shorten("shapes_yesno", "no-such-audit.json")
     Traceback (most recent call last):
     ...
-    hqm.errors.DataError: no-such-audit.json: there is no such file. Correct the path, or make an audit: `hqm audit NAME --out FOLDER`.
+    hqm.errors.DataError: no-such-audit.json: there is no such file. Correct the path, or make an
+    audit: `hqm audit NAME --out FOLDER`.
     """
     if forms not in (1, 2):
         raise UsageError(
@@ -300,9 +301,11 @@ def _as_audited(options: groups.RunOptions, whole: Audit) -> groups.RunOptions:
     }
     judging = {key: settings[key] for key in ("mode", "prompts") if settings.get(key)}
     judging |= {key: tuple(settings[key]) for key in ("judges", "roles") if settings.get(key)}
-    asking = groups.Asking(blind=bool(settings.get("blind")))
     return replace(
-        options, reading=groups.Reading(**reading), judging=groups.Judging(**judging), asking=asking
+        options,
+        reading=groups.Reading(**reading),
+        judging=groups.Judging(**judging),
+        asking=groups.Asking(blind=bool(settings.get("blind"))),
     )
 
 

@@ -720,9 +720,12 @@ def _how_labels_are_used(options: JudgingOptions) -> dict[str, Any]:
         *(("levels", level, LEVELS) for level in options.levels),
     ):
         if value is not None and value not in known:
-            what = f"the setting {name} has no value {value!r}"
-            remedy = f"It has {', '.join(known)}."
-            raise UsageError(what, remedy=remedy, given=value, known=known)
+            raise UsageError(
+                f"the setting {name} has no value {value!r}",
+                remedy=f"It has {', '.join(known)}.",
+                given=value,
+                known=known,
+            )
     return {"pool": options.pool, "stale": options.stale, "levels": options.levels or ("model",)}
 
 

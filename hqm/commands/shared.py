@@ -133,9 +133,12 @@ def find_audit(path: Path) -> Path:
         raise UsageError(f"the folder has no {AUDIT}", place=str(path), remedy=remedy)
     if not path.exists():
         beside = [str(other) for other in path.parent.iterdir()] if path.parent.is_dir() else []
-        remedy = "Correct the path, or make an audit: `hqm audit NAME --out FOLDER`."
         raise DataError(
-            "there is no such file", place=str(path), remedy=remedy, given=str(path), known=beside
+            "there is no such file",
+            place=str(path),
+            remedy="Correct the path, or make an audit: `hqm audit NAME --out FOLDER`.",
+            given=str(path),
+            known=beside,
         )
     return path
 

@@ -724,9 +724,9 @@ def _indicators(audited: BenchmarkAudit) -> None:
     if alone:
         print(
             f"One respondent answered, so {len(brief.rows) - len(rows)} indicators that compare"
-            " respondents (correlations, ICC, generalizability, discriminability) are not estimated;"
-            " below is what one respondent's answers can say. Name further respondents with"
-            " --respondent or --recorded."
+            " respondents (correlations, ICC, generalizability, discriminability) are not"
+            " estimated; below is what one respondent's answers can say. Name further respondents"
+            " with --respondent or --recorded."
         )
     texts = (tuple(cell.text for cell in row) for row in rows)
     print_table("", brief.titles, texts, right=brief.right)

@@ -163,8 +163,8 @@ def _untested(
         command=command,
         protocol=protocol,
         notes=(
-            f"Nothing is tested: the measures share {shared} respondents ({there}), and a test needs"
-            " three or more under the same names.",
+            f"Nothing is tested: the measures share {shared} respondents ({there}), and a test"
+            " needs three or more under the same names.",
         ),
     )
 

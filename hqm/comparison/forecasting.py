@@ -39,7 +39,8 @@ def forecasts(
     run of one wording.
 
     Which of two to trust is tested over all pairs together, of these respondents and then of others
-    (Holm): between equal measures, a difference beyond its standard error is found every third time.
+    (Holm): between equal measures, a difference beyond its standard error is found every third
+    time.
 
     Parameters
     ----------

@@ -169,14 +169,6 @@ def _calibration(
     source: Source,
 ) -> Calibration:
     form, held = chosen.forms[k], chosen.held_out
-    parallel = {
-        name: {
-            "reliability": finite(each.reliability),
-            "mean_shift": finite(each.mean_shift),
-            "respondents": each.respondents,
-        }
-        for name, each in held.parallel.items()
-    }
     return Calibration(
         of=benchmark.name,
         version=benchmark.card.version,
@@ -195,7 +187,16 @@ def _calibration(
         weights=form.weights[order],
         auxiliary=form.auxiliary[order],
         loss={name: _written(losses[k]) for name, losses in held.loss.items()},
-        parallel=parallel,
+        parallel=(
+            {
+                name: {
+                    "reliability": finite(each.reliability),
+                    "mean_shift": finite(each.mean_shift),
+                    "respondents": each.respondents,
+                }
+                for name, each in held.parallel.items()
+            }
+        ),
     )
 
 

@@ -162,8 +162,11 @@ class _Reader:
         self.ended = not piece
         self.text, self.at = self.text[self.at :] + piece, 0
         if len(self.text) > LARGEST_PART + _PIECE:
-            what = f"a part of it has more than {LARGEST_PART:,} characters"
-            raise DataError(what, place=self.place, remedy=_AGAIN)
+            raise DataError(
+                f"a part of it has more than {LARGEST_PART:,} characters",
+                place=self.place,
+                remedy=_AGAIN,
+            )
 
     def next(self) -> str:
         """The next character that is no blank, which stays."""
@@ -178,8 +181,11 @@ class _Reader:
 
     def take(self, character: str) -> None:
         if self.next() != character:
-            what = f"it is no JSON object: {self.next()!r} stands where {character!r} is meant"
-            raise DataError(what, place=self.place, remedy=_AGAIN)
+            raise DataError(
+                f"it is no JSON object: {self.next()!r} stands where {character!r} is meant",
+                place=self.place,
+                remedy=_AGAIN,
+            )
         self.at += 1
 
     def value(self) -> Any:

@@ -109,16 +109,20 @@ def shards_of(tree: Tree, config: str = "") -> list[Shard]:
                 if each.name.startswith(f"{head}-") and f"-of-{numbered[2]}" in each.name
             }
             if len(others) != int(numbered[2]):
-                what = f"{len(others)} of the {int(numbered[2])} files {head}-* are there"
-                raise DataError(what, place=tree.label, remedy="Fetch or copy the others too.")
+                raise DataError(
+                    f"{len(others)} of the {int(numbered[2])} files {head}-* are there",
+                    place=tree.label,
+                    remedy="Fetch or copy the others too.",
+                )
     return shards
 
 
 def _shards(tree: Tree, config: str) -> list[Shard]:
     if "card.toml" in tree.names:
-        what = "the folder is a benchmark of HQM already: it has a card.toml"
         raise DataError(
-            what, place=tree.label, remedy=f"Audit it as it is: `hqm audit {tree.label}`."
+            "the folder is a benchmark of HQM already: it has a card.toml",
+            place=tree.label,
+            remedy=f"Audit it as it is: `hqm audit {tree.label}`.",
         )
     if shards := _by_readme(tree, config):
         return shards
@@ -137,16 +141,21 @@ def _shards(tree: Tree, config: str) -> list[Shard]:
     for reader in (_saved, _imagefolder, _one_kind):
         if shards := reader(tree, inside, names):
             return shards
-    what = "it has no file of rows" + (
-        ", only pictures: nobody knows what is asked about them"
-        if any(map(_is_picture, names))
-        else ""
+    raise DataError(
+        (
+            "it has no file of rows"
+            + (
+                ", only pictures: nobody knows what is asked about them"
+                if any(map(_is_picture, names))
+                else ""
+            )
+        ),
+        place=tree.label,
+        remedy=(
+            f"Add one ({', '.join(SUFFIXES)}); beside pictures, metadata.csv with file_name,"
+            " question and answer."
+        ),
     )
-    remedy = (
-        f"Add one ({', '.join(SUFFIXES)}); beside pictures, metadata.csv with file_name, question"
-        " and answer."
-    )
-    raise DataError(what, place=tree.label, remedy=remedy)
 
 
 def _is_picture(name: str) -> bool:
@@ -189,17 +198,21 @@ def _saved(tree: Tree, inside: str, names: Sequence[str]) -> list[Shard]:
 def _state(tree: Tree, inside: str, split: str) -> list[Shard]:
     name = f"{inside}state.json"
     if name not in tree.names:
-        what = f"the split {split!r} has no state.json"
-        raise DataError(what, place=tree.label, remedy="Save the data set again with save_to_disk.")
+        raise DataError(
+            f"the split {split!r} has no state.json",
+            place=tree.label,
+            remedy="Save the data set again with save_to_disk.",
+        )
     files = _listed(read_json(tree.path(name)), "_data_files", tree, name)
     shards = [
         f"{inside}{file.get('filename') if isinstance(file, dict) else file}" for file in files
     ]
     for shard in shards:
         if shard not in tree.names:
-            what = f"the file {shard!r}, which {name} names, is not there"
             raise DataError(
-                what, place=tree.label, remedy="Copy the whole folder, or save the data set again."
+                f"the file {shard!r}, which {name} names, is not there",
+                place=tree.label,
+                remedy="Copy the whole folder, or save the data set again.",
             )
     return [Shard(split, shard) for shard in shards]
 
@@ -211,8 +224,11 @@ def _listed(value: Any, key: str, tree: Tree, name: str) -> list[Any]:
         or not listed
         or not all(isinstance(each, (str, dict)) for each in listed)
     ):
-        what = f"{name} has no list {key!r}"
-        raise DataError(what, place=tree.label, remedy="Save the data set again with save_to_disk.")
+        raise DataError(
+            f"{name} has no list {key!r}",
+            place=tree.label,
+            remedy="Save the data set again with save_to_disk.",
+        )
     return listed
 
 
@@ -253,15 +269,21 @@ def _one_kind(tree: Tree, inside: str, names: Sequence[str]) -> list[Shard]:
             if not inside and len(tops) > 1:
                 _which(tree, sorted(tops))
             if kind[0] in (".csv", ".jsonl") and len(files) > 1 and not all(map(split_of, files)):
-                what = f"it has {len(files)} files of rows: {', '.join(files[:4])}"
-                raise DataError(what, place=tree.label, remedy="Name one of them.")
+                raise DataError(
+                    f"it has {len(files)} files of rows: {', '.join(files[:4])}",
+                    place=tree.label,
+                    remedy="Name one of them.",
+                )
             return [Shard(split_of(name), name) for name in files]
     return []
 
 
 def _which(tree: Tree, configs: Sequence[str]) -> None:
-    what = f"it has {len(configs)} configurations: {', '.join(configs[:8])}"
-    raise DataError(what, place=tree.label, remedy=f"Name one behind a slash: .../{configs[0]}.")
+    raise DataError(
+        f"it has {len(configs)} configurations: {', '.join(configs[:8])}",
+        place=tree.label,
+        remedy=f"Name one behind a slash: .../{configs[0]}.",
+    )
 
 
 def _by_readme(tree: Tree, config: str) -> list[Shard]:
@@ -401,11 +423,13 @@ class HubName:
             rf"{_PREFIX}({part}/{part})(?:/([^@#\0]+?))?/?(?:@([^#\s\0]+))?(?:#([^\s\0]+))?", text
         )
         if match is None:
-            remedy = (
-                "Write hf://datasets/OWNER/NAME, and behind it /CONFIGURATION, @REVISION and #SPLIT"
-                " as needed."
+            raise UsageError(
+                f"{text[:200]!r} is no name of a dataset",
+                remedy=(
+                    "Write hf://datasets/OWNER/NAME, and behind it /CONFIGURATION, @REVISION and"
+                    " #SPLIT as needed."
+                ),
             )
-            raise UsageError(f"{text[:200]!r} is no name of a dataset", remedy=remedy)
         return cls(match[1], *(match[k] or "" for k in (2, 3, 4)))
 
 
@@ -533,11 +557,14 @@ def _fetching(text: str, remedy: str) -> Iterator[Any]:
             RevisionNotFoundError,
         )
     except ImportError as error:
-        what = (
-            "datasets of the Hugging Face hub need the library huggingface_hub, which is not"
-            " installed"
-        )
-        raise DataError(what, place=text, remedy="Run: pip install 'hqm-audit[hub]'.") from error
+        raise DataError(
+            (
+                "datasets of the Hugging Face hub need the library huggingface_hub, which is not"
+                " installed"
+            ),
+            place=text,
+            remedy="Run: pip install 'hqm-audit[hub]'.",
+        ) from error
     try:
         yield huggingface_hub
     except GatedRepoError as error:
@@ -559,5 +586,8 @@ def _fetching(text: str, remedy: str) -> Iterator[Any]:
         # whatever the library's client of the day raises where no server answers
         if not any(kind.__module__.partition(".")[0] in _CLIENTS for kind in type(error).__mro__):
             raise
-        what = f"the dataset cannot be fetched: {str(error) or type(error).__name__}"
-        raise DataError(what, place=text, remedy=remedy) from error
+        raise DataError(
+            f"the dataset cannot be fetched: {str(error) or type(error).__name__}",
+            place=text,
+            remedy=remedy,
+        ) from error

@@ -97,8 +97,11 @@ class ParquetImages:
                 "no row has a picture of this name", place=place, remedy="Correct --images."
             )
         if row.file is None:
-            what = row.reason or "the row has no picture"
-            raise ImageError(what, place=place, remedy="Name the folder of pictures with --images.")
+            raise ImageError(
+                row.reason or "the row has no picture",
+                place=place,
+                remedy="Name the folder of pictures with --images.",
+            )
         return cache_folder() / "images" / row.file
 
     def has(self, name: str) -> bool:
@@ -165,8 +168,10 @@ def pyarrow_library() -> Any:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        what = "files of the Parquet format need the library pyarrow, which is not installed"
-        raise DataError(what, remedy="Run: pip install 'hqm-audit[parquet]'.") from error
+        raise DataError(
+            "files of the Parquet format need the library pyarrow, which is not installed",
+            remedy="Run: pip install 'hqm-audit[parquet]'.",
+        ) from error
     return pyarrow
 
 
@@ -189,9 +194,11 @@ def decoded(cells: dict[str, Any], place: str) -> dict[str, Any]:
             try:
                 cells[name] = value.decode()
             except UnicodeDecodeError as error:
-                bad = f"byte {error.start} (0x{value[error.start]:02x}) is not UTF-8"
-                remedy = "Write the column as text."
-                raise DataError(bad, place=f"{place}, column {name!r}", remedy=remedy) from None
+                raise DataError(
+                    f"byte {error.start} (0x{value[error.start]:02x}) is not UTF-8",
+                    place=f"{place}, column {name!r}",
+                    remedy="Write the column as text.",
+                ) from None
     return cells
 
 
@@ -388,13 +395,13 @@ class ArrowTable:
                 if chunk.path_in_schema.split(".")[0] in wanted and unfolded > max(
                     _LARGE, _FOLDS * folded
                 ):
-                    what = (
-                        f"it unfolds from {folded:,} to {unfolded:,} bytes, which no pictures and"
-                        " no questions do"
-                    )
-                    place = f"{self.label}: column {chunk.path_in_schema.split('.')[0]!r}"
                     raise DataError(
-                        what, place=place, remedy="Fetch the file from where you trust it."
+                        (
+                            f"it unfolds from {folded:,} to {unfolded:,} bytes, which no pictures"
+                            " and no questions do"
+                        ),
+                        place=f"{self.label}: column {chunk.path_in_schema.split('.')[0]!r}",
+                        remedy="Fetch the file from where you trust it.",
                     )
 
     def _check_lengths(self, column: Any, name: str, before: int) -> None:
@@ -414,9 +421,11 @@ class ArrowTable:
 
         for i, length in enumerate(pc.binary_length(column).to_pylist()):
             if length is not None and length > _LONGEST:
-                what = f"the cell has {length >> 20} MiB, more than {_LONGEST >> 20}"
-                place = f"{self.label}: row {before + i + 1}, column {name!r}"
-                raise DataError(what, place=place, remedy=SMALLER)
+                raise DataError(
+                    f"the cell has {length >> 20} MiB, more than {_LONGEST >> 20}",
+                    place=f"{self.label}: row {before + i + 1}, column {name!r}",
+                    remedy=SMALLER,
+                )
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -426,9 +435,10 @@ class ArrowTable:
         except (pa.ArrowException, OSError, UnicodeDecodeError, MemoryError, EOFError) as error:
             first = (str(error).strip().splitlines() or [type(error).__name__])[0]
             kind = self.path.suffix.lower().removeprefix(".")
-            what = f"it is no {kind} file, or damaged: {first[:200]}"
             raise DataError(
-                what, place=self.label, remedy="Fetch it again, or write it anew."
+                f"it is no {kind} file, or damaged: {first[:200]}",
+                place=self.label,
+                remedy="Fetch it again, or write it anew.",
             ) from None
 
 
@@ -459,8 +469,9 @@ def _label(value: Any, names: Sequence[Any], place: str) -> str | None:
     if value is None or value == -1:
         return None
     if not isinstance(value, int) or not 0 <= value < len(names):
-        what = f"the class label is {value!r:.40}, and there are {len(names)} names"
         raise DataError(
-            what, place=place, remedy="Correct the label, or the names in the dataset's features."
+            f"the class label is {value!r:.40}, and there are {len(names)} names",
+            place=place,
+            remedy="Correct the label, or the names in the dataset's features.",
         )
     return str(names[value])

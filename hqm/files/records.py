@@ -65,8 +65,9 @@ def _json(place: str, line: int | None = None) -> Iterator[None]:
     try:
         yield
     except json.JSONDecodeError as error:
-        what = f"it is no JSON: {error.msg} (column {error.colno})"
-        raise DataError(what, place=f"{place}:{error.lineno}") from None
+        raise DataError(
+            f"it is no JSON: {error.msg} (column {error.colno})", place=f"{place}:{error.lineno}"
+        ) from None
     except DataError as error:
         raise DataError(error.what, place=at, remedy=error.remedy) from None
     except RecursionError:
@@ -126,9 +127,10 @@ def read_text(path: Path | str, encoding: str = "utf-8") -> str:
     except ValueError as error:
         if not isinstance(error, UnicodeDecodeError):  # a path with a NUL character
             raise DataError(f"it cannot be read: {error}", place=str(path)) from None
-        bad = f"byte {error.start} (0x{error.object[error.start]:02x}) is not {encoding}"
         raise DataError(
-            bad, place=str(path), remedy="Save the file as UTF-8, or name its encoding in the card."
+            f"byte {error.start} (0x{error.object[error.start]:02x}) is not {encoding}",
+            place=str(path),
+            remedy="Save the file as UTF-8, or name its encoding in the card.",
         ) from None
     return text.removeprefix("\ufeff")
 
@@ -252,9 +254,11 @@ def text_rows(
         except StopIteration:
             return
         except csv.Error as error:
-            remedy = "Close every quote, and double the quotes inside a quoted cell."
-            what = f"it is no CSV: {error}"
-            raise DataError(what, place=place(number, begins), remedy=remedy) from None
+            raise DataError(
+                f"it is no CSV: {error}",
+                place=place(number, begins),
+                remedy="Close every quote, and double the quotes inside a quoted cell.",
+            ) from None
         if cells:
             heading = heading or [cell.strip() for cell in cells]
             _check_cells(cells, heading if number else (), place(number, begins))
@@ -375,9 +379,10 @@ def whole_number(value: Any, name: str, place: str) -> int:
     """
     text = value.strip() if isinstance(value, str) else repr(value)
     if isinstance(value, bool) or not (text.isascii() and text.isdecimal() and len(text) < 10):
-        remedy = f"Write {name} 0, 1, 2, ..."
         raise DataError(
-            f"the {name} is {value!r:.60}, which is no count", place=place, remedy=remedy
+            f"the {name} is {value!r:.60}, which is no count",
+            place=place,
+            remedy=f"Write {name} 0, 1, 2, ...",
         )
     return int(text)
 
@@ -498,12 +503,14 @@ class TextTable:
             for number, line, cells in records:
                 place = self._place(number, line)
                 if len(cells) != len(self.columns):
-                    what = (
-                        f"the row does not have {len(self.columns)} fields, as the heading does,"
-                        f" but {len(cells)}"
+                    raise DataError(
+                        (
+                            f"the row does not have {len(self.columns)} fields, as the heading"
+                            f" does, but {len(cells)}"
+                        ),
+                        place=place,
+                        remedy="Put quotes around cells that hold the delimiter or line ends.",
                     )
-                    remedy = "Put quotes around cells that hold the delimiter or line ends."
-                    raise DataError(what, place=place, remedy=remedy)
                 for name, index in chosen:
                     _check_text(cells[index], f"{place}, column {name!r}")
                 yield place, {name: cells[index] for name, index in chosen}
@@ -546,12 +553,13 @@ class _Lines:
         line = self.file.readline(self._left + 1)
         self.number, self._left = self.number + 1, self._left - len(line)
         if self._left < 0:
-            what = (
-                f"the row that begins in line {self._begins} has more than {LONGEST_ROWS_MIB}"
-                " million characters"
-            )
             raise DataError(
-                what, place=self.label, remedy="Close every quote, or make the pictures smaller."
+                (
+                    f"the row that begins in line {self._begins} has more than {LONGEST_ROWS_MIB}"
+                    " million characters"
+                ),
+                place=self.label,
+                remedy="Close every quote, or make the pictures smaller.",
             )
         if not line:
             raise StopIteration
@@ -599,16 +607,20 @@ class JsonTable:
         if first.startswith(b"{") and (first.endswith(b"}") or self.path.suffix.lower() != ".json"):
             return None
         if self.path.stat().st_size > 4 * LONGEST_ROW:
-            what = f"it has {self.path.stat().st_size >> 20} MiB, and a JSON array is read at once"
             raise DataError(
-                what, place=self.label, remedy="Write it as JSON lines: an object a line."
+                f"it has {self.path.stat().st_size >> 20} MiB, and a JSON array is read at once",
+                place=self.label,
+                remedy="Write it as JSON lines: an object a line.",
             )
         try:
             return read_records(self.path)
         except DataError as error:
-            place = error.place.replace(str(self.path), self.label, 1)
-            remedy = error.remedy or "Write JSON lines (an object a line), or one array of objects."
-            raise DataError(error.what, place=place, remedy=remedy) from None
+            raise DataError(
+                error.what,
+                place=error.place.replace(str(self.path), self.label, 1),
+                remedy=error.remedy
+                or "Write JSON lines (an object a line), or one array of objects.",
+            ) from None
 
     def _records(self) -> Iterator[tuple[str, dict[str, Any]]]:
         if self._whole is not None:
@@ -629,8 +641,11 @@ def _bounded(file: Any, label: str) -> Iterator[bytes]:
     while line := file.readline(LONGEST_ROW + 1):
         number += 1
         if len(line) > LONGEST_ROW:
-            what = f"line {number} has more than {LONGEST_ROWS_MIB} million characters"
-            raise DataError(what, place=label, remedy="Make the pictures smaller.")
+            raise DataError(
+                f"line {number} has more than {LONGEST_ROWS_MIB} million characters",
+                place=label,
+                remedy="Make the pictures smaller.",
+            )
         yield line
 
 
@@ -640,11 +655,15 @@ def _parse_object(line: bytes, place: str) -> dict[str, Any]:
             record = json.loads(line.decode("utf-8-sig"), object_pairs_hook=no_key_twice)
         return _require_object(record, place)
     except UnicodeDecodeError as error:
-        what = f"byte {error.start} of the line (0x{error.object[error.start]:02x}) is not UTF-8"
-        raise DataError(what, place=place, remedy="Save the file as UTF-8.") from None
+        raise DataError(
+            f"byte {error.start} of the line (0x{error.object[error.start]:02x}) is not UTF-8",
+            place=place,
+            remedy="Save the file as UTF-8.",
+        ) from None
     except DataError as error:
-        remedy = error.remedy or "Write one JSON object a line."
-        raise DataError(error.what, place=place, remedy=remedy) from None
+        raise DataError(
+            error.what, place=place, remedy=error.remedy or "Write one JSON object a line."
+        ) from None
 
 
 def _check_cells(cells: Sequence[str], heading: Sequence[str], place: str) -> None:

@@ -142,8 +142,11 @@ def read_table(
     for field, column in wanted.items():
         if records and column not in records[0]:
             there = ", ".join(map(repr, records[0]))
-            what = f"there is no column {column!r} for the field {field!r}"
-            raise AnswerError(what, place=path, remedy=f"The columns are {there}.")
+            raise AnswerError(
+                f"there is no column {column!r} for the field {field!r}",
+                place=path,
+                remedy=f"The columns are {there}.",
+            )
     if not wanted and (turned := _of_wide(records)):
         records = turned
     scores = _score_columns(records, wanted)

@@ -81,8 +81,11 @@ def read_logs(
         if not any(log.rows for log in inside):
             what = f"the folder has no file of answers ({', '.join(_SUFFIXES)})"
             faults = [f"{log.path}: {note}" for log in inside for note in log.notes]
-            remedy = "Name the files that a tool wrote."
-            raise AnswerError("; ".join([what, *faults[:3]]), place=str(path), remedy=remedy)
+            raise AnswerError(
+                "; ".join([what, *faults[:3]]),
+                place=str(path),
+                remedy="Name the files that a tool wrote.",
+            )
         logs += inside
     return logs
 
@@ -125,9 +128,11 @@ def _read(path: Path, source: str, columns: Mapping[str, str] | None, *, named: 
     """One log; None for a file in a folder that answers nothing."""
     file = LogFile(path)
     if file.suffix in _PICKLES:
-        what = "it is a pickle, which runs whatever its writer put into it when it is opened"
-        remedy = "In VLMEvalKit, set PRED_FORMAT=tsv or json and write the predictions again."
-        raise AnswerError(what, place=str(path), remedy=remedy)
+        raise AnswerError(
+            "it is a pickle, which runs whatever its writer put into it when it is opened",
+            place=str(path),
+            remedy="In VLMEvalKit, set PRED_FORMAT=tsv or json and write the predictions again.",
+        )
     for name, reader in known_readers().items():
         if source in ("auto", name) and reader.is_log(file):
             return _log_by(name, reader, file)

@@ -253,10 +253,11 @@ def _stages(written: object, place: str) -> Mapping[str, Mapping[str, int]]:
         and all(label in (0, 1) for label in units.values())
         for role, units in read.items()
     ):
-        remedy = (
-            f'Write {{"verifier": {{"There is a dog.": 1}}}}; the roles are {", ".join(ROLES)}.'
+        raise AnswerError(
+            f"the stages are {str(written)[:80]!r}",
+            place=place,
+            remedy=f'Write {{"verifier": {{"There is a dog.": 1}}}}; the roles are {", ".join(ROLES)}.',
         )
-        raise AnswerError(f"the stages are {str(written)[:80]!r}", place=place, remedy=remedy)
     return {
         role: {str(unit): int(label) for unit, label in units.items()}
         for role, units in read.items()
@@ -284,8 +285,11 @@ def respondent_named(name: str, respondents: Sequence[str], place: str) -> str:
     if len(meant) == 1:
         return meant[0]
     if meant:
-        what = f"the respondent {name!r} could be {', '.join(meant[:-1])} or {meant[-1]}"
-        raise AnswerError(what, place=place, remedy="Write the whole name.")
+        raise AnswerError(
+            f"the respondent {name!r} could be {', '.join(meant[:-1])} or {meant[-1]}",
+            place=place,
+            remedy="Write the whole name.",
+        )
     raise AnswerError(
         f"there is no respondent {name!r}",
         place=place,

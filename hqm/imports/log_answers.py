@@ -239,12 +239,12 @@ def _same_answers(recordings: Sequence[Recording]) -> list[str]:
 def _check_name(logs: Sequence[Log], respondent: str | None) -> None:
     names = {row.respondent for log in logs for row in log.rows}
     if respondent is not None and len(names) > 1:
-        what = (
-            f"the logs hold {len(names)} respondents ({', '.join(sorted(names)[:SHOWN])}), and"
-            " --respondent gives one name"
-        )
         raise UsageError(
-            what, remedy="Import the files of one respondent, or leave out --respondent."
+            (
+                f"the logs hold {len(names)} respondents ({', '.join(sorted(names)[:SHOWN])}), and"
+                " --respondent gives one name"
+            ),
+            remedy="Import the files of one respondent, or leave out --respondent.",
         )
 
 
@@ -278,9 +278,10 @@ def _answers(rows: Sequence[Row], matched: Matched, form: Form, log: Log) -> dic
     for i, keys in sorted(matched.items.items()):
         for key in keys:
             if key in answers:
-                what = f"{key} is answered twice, first in {first[key].record}"
                 raise AnswerError(
-                    what, place=rows[i].place, remedy="Keep one answer for each item and run."
+                    f"{key} is answered twice, first in {first[key].record}",
+                    place=rows[i].place,
+                    remedy="Keep one answer for each item and run.",
                 )
             answers[key], first[key] = _scored(rows[i], form.by_id[key], log), rows[i]
     return answers
@@ -305,12 +306,14 @@ def _from_score(row: Row, item: Item) -> Response:
     opposite.
     """
     if item.task != "yes_no" or row.score not in (0.0, 1.0) or item.target not in ("yes", "no"):
-        what = "only a score is recorded, from which no answer follows"
-        remedy = (
-            "Scores of 0 and 1 are read for yes/no questions; take other scores with `hqm table"
-            " FILE`."
+        raise AnswerError(
+            "only a score is recorded, from which no answer follows",
+            place=row.place,
+            remedy=(
+                "Scores of 0 and 1 are read for yes/no questions; take other scores with `hqm table"
+                " FILE`."
+            ),
         )
-        raise AnswerError(what, place=row.place, remedy=remedy)
     opposite = {"yes": "no", "no": "yes"}
     text = item.target if row.score == 1.0 else opposite[item.target]
     return Response(text, "ok", "", {"from_score": True})

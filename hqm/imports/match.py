@@ -61,8 +61,11 @@ def picture_key(name: str) -> str:
 
 def contradict(wrong: Sequence[str], many: int, path: Path, remedy: str) -> NoReturn:
     """Refuse a file whose rows contradict the questions; the first three are named."""
-    what = f"{len(wrong)} of {many} rows are about other questions: {first_of(wrong)}"
-    raise AnswerError(what, place=str(path), remedy=remedy)
+    raise AnswerError(
+        f"{len(wrong)} of {many} rows are about other questions: {first_of(wrong)}",
+        place=str(path),
+        remedy=remedy,
+    )
 
 
 def check_questions(

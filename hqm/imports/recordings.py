@@ -149,8 +149,11 @@ def percentage(value: Any, place: str = "") -> str:
     if text in ("", "100"):
         return ""
     if isinstance(value, bool) or not is_scale(text):
-        what = f"the resolution {value!r:.40} is no percentage of the pictures' width and height"
-        raise AnswerError(what, place=place, remedy="Write a whole number from 1 to 100.")
+        raise AnswerError(
+            f"the resolution {value!r:.40} is no percentage of the pictures' width and height",
+            place=place,
+            remedy="Write a whole number from 1 to 100.",
+        )
     return text
 
 
@@ -251,12 +254,18 @@ class _Reader:
         name = storable(_name(named, "respondent", place))
         same = self._looks.setdefault(unicodedata.normalize("NFC", name).strip(), name)
         if same != name:
-            what = f"the respondents {same!r} and {name!r} look the same"
-            raise AnswerError(what, place=place, remedy="Write the name of one in one way.")
+            raise AnswerError(
+                f"the respondents {same!r} and {name!r} look the same",
+                place=place,
+                remedy="Write the name of one in one way.",
+            )
         scale = percentage(record.get("resolution"), place)
         if scale and form != ORIGINAL:
-            what = f"the form {form!r} has the resolution {scale}"
-            raise AnswerError(what, place=place, remedy="Scale pictures of the original form.")
+            raise AnswerError(
+                f"the form {form!r} has the resolution {scale}",
+                place=place,
+                remedy="Scale pictures of the original form.",
+            )
         administration = (name, form, whole_number(run, "run", place), scale)
         answers = self.recorded.setdefault(administration, ItemAnswers(self.known[form]))
         if type(named) is str and type(run) is int and "resolution" not in record:

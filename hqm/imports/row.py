@@ -345,11 +345,10 @@ def one_of(value: Any, known: Iterable[str], what: str, place: str) -> str:
     names = tuple(known)
     # a value may be anything that JSON has, also what has no hash
     if not isinstance(value, str) or value not in names:
-        remedy = f"It is one of {', '.join(names)}."
         raise AnswerError(
             f"the {what} {value!r} is unknown",
             place=place,
-            remedy=remedy,
+            remedy=f"It is one of {', '.join(names)}.",
             given=str(value),
             known=names,
         )

@@ -76,9 +76,9 @@ def write_reviewed(study: Study, out: Path) -> Reviewed:
         wrote.
     """
     if not study.schema.reviews_items:
-        remedy = "Use `hqm label export` for labels on answers."
         raise UsageError(
-            f"the plan has the schema {study.schema.name}, which reviews no items", remedy=remedy
+            f"the plan has the schema {study.schema.name}, which reviews no items",
+            remedy="Use `hqm label export` for labels on answers.",
         )
     labels_by_uid, settled = study.labels_by_answer(), study.adjudicated()
     if not labels_by_uid:

@@ -126,21 +126,22 @@ def chances(candidates: Sequence[Candidate], design: Design, labels: float, tau:
     """
     size = len(candidates)
     if not 1 <= labels <= size:
-        what = f"{labels:,.0f} labels cannot be had of {size:,} answers"
-        raise DesignError(what, remedy=f"Ask for 1 to {size:,} with --labels.")
+        raise DesignError(
+            f"{labels:,.0f} labels cannot be had of {size:,} answers",
+            remedy=f"Ask for 1 to {size:,} with --labels.",
+        )
     if design != "active":
         return np.full(size, labels / size)
     errors = np.array([candidate.error for candidate in candidates])
     if not np.isfinite(errors).any():
-        what = (
-            "an active design needs to know which scores are doubtful, and the store has one"
-            " administration by one scorer"
-        )
         raise DesignError(
-            what,
+            (
+                "an active design needs to know which scores are doubtful, and the store has one"
+                " administration by one scorer"
+            ),
             remedy=(
-                "Store a second run or a second judge (--judge, --set rejudge=2), or choose --design"
-                " uniform."
+                "Store a second run or a second judge (--judge, --set rejudge=2), or choose"
+                " --design uniform."
             ),
         )
     return active_probabilities(errors, labels, tau)
@@ -208,12 +209,12 @@ def _same_items(
     each = len(candidates) / len(by_item)
     count = round(labels / each)
     if not 1 <= count <= len(by_item):
-        what = (
-            f"{labels:,} labels make {labels / each:.1f} items with the answers of all respondents,"
-            f" of {len(by_item):,}"
-        )
         raise DesignError(
-            what, remedy=f"Ask for {math.ceil(each):,} to {len(candidates):,} with --labels."
+            (
+                f"{labels:,} labels make {labels / each:.1f} items with the answers of all"
+                f" respondents, of {len(by_item):,}"
+            ),
+            remedy=f"Ask for {math.ceil(each):,} to {len(candidates):,} with --labels.",
         )
     firsts = [replace(of_item[0], respondent="") for of_item in by_item.values()]
     order = _spread(firsts, rng)
@@ -335,7 +336,9 @@ def _of_single(scores: Array, errors: Array, respondents: int, labels: int) -> f
 
 
 def _alike(candidates: Sequence[Candidate], scores: Array) -> float:
-    """Estimate the design effect: answers about one picture are alike, which raises the variance."""
+    """Estimate the design effect: answers about one picture are alike, which raises the
+    variance.
+    """
     _, picture = np.unique([c.cluster for c in candidates], return_inverse=True)
     left = scores - scores.mean()
     sums = np.bincount(picture, weights=left)
@@ -388,7 +391,7 @@ def check_design(design: Design, raters: Sequence[str], overlap: float, tau: flo
     if not 0 <= overlap <= 1:
         raise UsageError(f"the overlap is {overlap}", remedy="It is a share from 0 to 1.")
     if design == "active" and not 0 < tau <= LARGEST_TAU:
-        what = f"tau is {tau}"
         raise UsageError(
-            what, remedy=f"It is above 0 and at most {LARGEST_TAU}: the rest is drawn uniformly."
+            f"tau is {tau}",
+            remedy=f"It is above 0 and at most {LARGEST_TAU}: the rest is drawn uniformly.",
         )

@@ -175,9 +175,8 @@ def _task(shown: Shown, schema: Schema) -> dict[str, Any]:
 def _choices(schema: Schema) -> list[tuple[str, str]]:
     """(value, words) of everything that a rater may say."""
     if schema.kind not in ("choice", "review"):
-        what = f"the schema {schema.name!r} is more than a choice, which other tools are not given"
         raise UsageError(
-            what,
+            f"the schema {schema.name!r} is more than a choice, which other tools are not given",
             remedy="Collect such labels with `hqm label serve`, or plan with binary or likert.",
         )
     return [

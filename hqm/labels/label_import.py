@@ -54,11 +54,13 @@ class _Columns:
         if meant in self.imported:
             name = self.imported[meant]
             if name not in record:
-                what = (
-                    f"there is no field {name!r} for the {meant} (there are"
-                    f" {', '.join(map(repr, record))})"
+                raise DataError(
+                    (
+                        f"there is no field {name!r} for the {meant} (there are"
+                        f" {', '.join(map(repr, record))})"
+                    ),
+                    remedy="Correct --columns.",
                 )
-                raise DataError(what, remedy="Correct --columns.")
             return record[name]
         return next((record[name] for name in usual if record.get(name) not in (None, "")), None)
 
@@ -103,8 +105,12 @@ def import_labels(
         )
     for meant in columns or {}:
         if meant not in _MEANT:
-            remedy = f"There are {', '.join(_MEANT)}."
-            raise UsageError(f"labels have no {meant!r}", remedy=remedy, given=meant, known=_MEANT)
+            raise UsageError(
+                f"labels have no {meant!r}",
+                remedy=f"There are {', '.join(_MEANT)}.",
+                given=meant,
+                known=_MEANT,
+            )
     plan = read_plan(plan_path)
     schema = read_schema(plan.schema, plan_path.parent)
     meaning = _meaning(schema, values or {})
@@ -138,9 +144,10 @@ def import_labels(
 
 def _is_of(imported: _ToolLabel, plan: LabelPlan) -> bool:
     if imported.uid not in plan.by_uid:
-        what = f"the plan has no answer {imported.uid!r}"
         raise DataError(
-            what, place=imported.place, remedy="Name the plan that the tasks were made from."
+            f"the plan has no answer {imported.uid!r}",
+            place=imported.place,
+            remedy="Name the plan that the tasks were made from.",
         )
     return True
 
@@ -165,9 +172,8 @@ def _value(imported: _ToolLabel, meaning: Mapping[str, Any]) -> Any:
     word = str(imported.value if imported.value is not None else "").strip().lower()
     word = word.removesuffix(".0") if word not in meaning else word
     if word not in meaning:
-        what = f"{imported.value!r} is no label of the schema"
         raise DataError(
-            what,
+            f"{imported.value!r} is no label of the schema",
             place=imported.place,
             remedy=f"Say what it means: --values '{imported.value}=...'.",
         )
@@ -213,8 +219,11 @@ def _row(
         raise DataError(error.what, place=place, remedy=error.remedy) from None
     for meant, there in (("uid", uid), ("rater", rater)):
         if there in (None, ""):
-            remedy = f"Name its field: --columns {meant}=NAME (there are {', '.join(record)})."
-            raise DataError(f"it does not say the {meant}", place=place, remedy=remedy)
+            raise DataError(
+                f"it does not say the {meant}",
+                place=place,
+                remedy=f"Name its field: --columns {meant}=NAME (there are {', '.join(record)}).",
+            )
     return _ToolLabel(
         uid=str(uid),
         rater=_named(rater),
@@ -269,9 +278,10 @@ def _turker_choice(record: Mapping[str, Any], place: str) -> Any:
             (answers,) = json.loads(str(record["Answer.taskAnswers"]))
             chosen = answers["label"]
         except (ValueError, KeyError, TypeError):
-            remedy = "Use the layout of the export."
             raise DataError(
-                "its task answers have no `label`", place=place, remedy=remedy
+                "its task answers have no `label`",
+                place=place,
+                remedy="Use the layout of the export.",
             ) from None
         if isinstance(chosen, Mapping) and isinstance(chosen.get("label"), str):  # crowd-classifier
             return chosen["label"]
@@ -296,8 +306,11 @@ def _only_choice(choices: Mapping[str, Any], place: str) -> Any:
         if content is not None and str(content).lower() not in ("", "false")
     ]
     if len(on) > 1:
-        what = f"several labels are chosen ({', '.join(map(repr, on))})"
-        raise DataError(what, place=place, remedy="Keep the one that the rater chose last.")
+        raise DataError(
+            f"several labels are chosen ({', '.join(map(repr, on))})",
+            place=place,
+            remedy="Keep the one that the rater chose last.",
+        )
     return on[0] if on else ""
 
 
@@ -370,8 +383,11 @@ def _from_user_state(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
     state = read_json(path)
     labels = state.get("instance_id_to_label_to_value") if isinstance(state, Mapping) else None
     if not isinstance(labels, Mapping):
-        remedy = "Take user_state.json, or the folder of all raters."
-        raise DataError("it has no instance_id_to_label_to_value", place=str(path), remedy=remedy)
+        raise DataError(
+            "it has no instance_id_to_label_to_value",
+            place=str(path),
+            remedy="Take user_state.json, or the folder of all raters.",
+        )
     behaviour = state.get("instance_id_to_behavioral_data") or {}
     rater = str(state.get("user_id") or path.absolute().parent.name)
     for uid, content in labels.items():
@@ -387,11 +403,14 @@ def _from_instances(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
     for place, record in placed_records(path):
         content = record.get("label_annotations", record.get("labels"))
         if not isinstance(content, Mapping):
-            remedy = (
-                "Take user_state.json, annotated_instances.jsonl or annotations.jsonl, or the"
-                " folder of all raters."
+            raise DataError(
+                "it has no label_annotations and no labels",
+                place=place,
+                remedy=(
+                    "Take user_state.json, annotated_instances.jsonl or annotations.jsonl, or the"
+                    " folder of all raters."
+                ),
             )
-            raise DataError("it has no label_annotations and no labels", place=place, remedy=remedy)
         rater = record.get("user_id") or record.get("user") or path.absolute().parent.name
         uid = record.get(columns.imported.get("uid", "id"), record.get("instance_id"))
         yield _potato_label(
@@ -460,8 +479,11 @@ def _from_argilla(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
     for place, record in placed_records(path):
         responses = record.get("responses")
         if not isinstance(responses, Mapping):
-            remedy = "Export with `dataset.records(with_responses=True).to_json`."
-            raise DataError("it has no responses", place=place, remedy=remedy)
+            raise DataError(
+                "it has no responses",
+                place=place,
+                remedy="Export with `dataset.records(with_responses=True).to_json`.",
+            )
         notes = {
             _named(each.get("user_id", "")): str(each.get("value") or "")
             for each in responses.get(noted) or ()

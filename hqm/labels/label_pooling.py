@@ -105,7 +105,8 @@ def check_digests(
                     f"the label of item {judgement.item!r} by {judgement.respondent} is about"
                     f" another answer ({digest}) than the one that is stored ({stored})",
                     remedy=(
-                        "Label the new answers, or keep such labels, flagged, with --set stale=keep."
+                        "Label the new answers, or keep such labels, flagged, with --set"
+                        " stale=keep."
                     ),
                 )
     return different
@@ -127,9 +128,11 @@ def pool_labels(
         none.
     """
     if pool is not None and pool not in POOLS:
-        remedy = f"There are {', '.join(POOLS)}."
         raise UsageError(
-            f"labels cannot be pooled by {pool!r}", remedy=remedy, given=pool, known=POOLS
+            f"labels cannot be pooled by {pool!r}",
+            remedy=f"There are {', '.join(POOLS)}.",
+            given=pool,
+            known=POOLS,
         )
     own = [j for j in labels.judgements if j.judge.partition(RATER)[0] == judge]
     whole = [j for j in own if RATER not in j.judge]
@@ -150,14 +153,18 @@ def pool_labels(
     table = np.array([[by.get(answer, np.nan) for answer in answers] for by in raters.values()])
     binary = bool(np.isin(table[np.isfinite(table)], (0, 1)).all())
     if pool == "dawid-skene" and not binary:
-        remedy = "Pool by --set pool=mean or majority."
-        raise UsageError("Dawid and Skene's model needs labels of 0 and 1", remedy=remedy)
-    if pool == "adjudicated" and not decided and not _agreed(table).all():
-        remedy = (
-            "Settle the disagreements on the page of the study's owner (`hqm label serve`), or pool"
-            " by majority."
+        raise UsageError(
+            "Dawid and Skene's model needs labels of 0 and 1",
+            remedy="Pool by --set pool=mean or majority.",
         )
-        raise UsageError("nobody adjudicated the labels on which raters differ", remedy=remedy)
+    if pool == "adjudicated" and not decided and not _agreed(table).all():
+        raise UsageError(
+            "nobody adjudicated the labels on which raters differ",
+            remedy=(
+                "Settle the disagreements on the page of the study's owner (`hqm label serve`), or"
+                " pool by majority."
+            ),
+        )
     rule: Rule = "majority" if binary else "mean"
     if pool in ("mean", "majority", "dawid-skene"):
         rule = pool
@@ -178,12 +185,11 @@ def pool_labels(
     if replicates is not None:
         replicates = np.where(np.isfinite(pooled), replicates, np.nan)
     labelled = np.isfinite(table).any(axis=0)
-    judgements = tuple(
-        replace(j, label=float(label) if np.isfinite(label) else None)
-        for j, label in zip(whole, pooled, strict=True)
-    )
     return PooledLabels(
-        judgements=judgements,
+        judgements=tuple(
+            replace(j, label=float(label) if np.isfinite(label) else None)
+            for j, label in zip(whole, pooled, strict=True)
+        ),
         pool=pool or rule,
         raters=raters,
         replicates=replicates,
@@ -218,9 +224,11 @@ def _probabilities(
     for judgement, context in zip(judgements, contexts, strict=True):
         answer, p = (judgement.respondent, judgement.item), context.probability
         if p is not None and abs(probabilities.setdefault(answer, p) - p) > 1e-9:
-            what = (
-                f"the labels of item {judgement.item!r} by {judgement.respondent} have the"
-                f" probabilities {probabilities[answer]} and {p}"
+            raise AnswerError(
+                (
+                    f"the labels of item {judgement.item!r} by {judgement.respondent} have the"
+                    f" probabilities {probabilities[answer]} and {p}"
+                ),
+                remedy="Keep the one of the plan.",
             )
-            raise AnswerError(what, remedy="Keep the one of the plan.")
     return probabilities

@@ -282,8 +282,12 @@ def read_schema(name: str, folder: Path | None = None) -> Schema:
         path = (folder or Path()) / name
         if not path.is_file():
             known = schema_names()
-            remedy = f"There are {', '.join(known)}; or name a toml file."
-            raise UsageError(f"there is no schema {name!r}", remedy=remedy, given=name, known=known)
+            raise UsageError(
+                f"there is no schema {name!r}",
+                remedy=f"There are {', '.join(known)}; or name a toml file.",
+                given=name,
+                known=known,
+            )
     try:
         return Schema.model_validate(parse_toml(path.read_text(encoding="utf-8")))
     except ValidationError as error:

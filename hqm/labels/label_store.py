@@ -122,8 +122,11 @@ class LabelStore(StoreFile):
     def __init__(self, path: Path | str, *, readonly: bool = False) -> None:
         self.path, self.readonly = Path(path), readonly
         if readonly and not self.path.is_file():
-            remedy = "Collect labels first: `hqm label serve PLAN`, or `hqm label import`."
-            raise StoreError("there are no labels yet", place=str(path), remedy=remedy)
+            raise StoreError(
+                "there are no labels yet",
+                place=str(path),
+                remedy="Collect labels first: `hqm label serve PLAN`, or `hqm label import`.",
+            )
         with self._guard():
             # what raters say is for the owner of the study alone
             self._db = connect(path, readonly=readonly, private=True)
@@ -158,12 +161,13 @@ class LabelStore(StoreFile):
         try:
             yield
         except sqlite3.DatabaseError as error:
-            remedy = (
-                "Make room, or correct the permissions of the folder. The labels stored so far are"
-                " safe."
-            )
             raise StoreError(
-                f"SQLite says: {error}", place=str(self.path), remedy=remedy
+                f"SQLite says: {error}",
+                place=str(self.path),
+                remedy=(
+                    "Make room, or correct the permissions of the folder. The labels stored so far"
+                    " are safe."
+                ),
             ) from error
         except OSError as error:
             raise StoreError(
@@ -198,14 +202,13 @@ class LabelStore(StoreFile):
             There is no field `label`, or `by` is no known way.
         """
         if LABEL not in values or by not in get_args(By):
-            what = (
-                f"a label by {by!r} with the fields {', '.join(values) or 'none'} cannot be stored"
+            raise UsageError(
+                f"a label by {by!r} with the fields {', '.join(values) or 'none'} cannot be stored",
+                remedy=(
+                    f"Give the field {LABEL!r} (None for `cannot say`) and one of"
+                    f" {', '.join(get_args(By))}."
+                ),
             )
-            remedy = (
-                f"Give the field {LABEL!r} (None for `cannot say`) and one of"
-                f" {', '.join(get_args(By))}."
-            )
-            raise UsageError(what, remedy=remedy)
         now = time.time() if when is None else when
         with self._transaction():
             entry = self._db.execute("SELECT COALESCE(MAX(entry), 0) + 1 FROM labels").fetchone()[0]

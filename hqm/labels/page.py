@@ -183,9 +183,8 @@ def read_links(plan: Path, raters: Sequence[str], *, renew: bool = False) -> Lin
             with replacing(path) as file:  # which nobody else may read
                 file.write(json.dumps(made, indent=1).encode())
     except (OSError, ValueError, AttributeError) as error:
-        what = f"the links of the study cannot be kept: {error}"
         raise DataError(
-            what,
+            f"the links of the study cannot be kept: {error}",
             place=str(path),
             remedy="Correct its permissions, or remove it: new links are made.",
         ) from None
@@ -221,22 +220,21 @@ def make_app(study: Study, links: Links, hosts: Collection[str] | None = None) -
         own.
     """
     pages = Pages(study, links)
-    routes = [
-        Route("/r/{token}", pages.rater),
-        Route("/r/{token}/begin", pages.begin),
-        Route("/r/{token}/label", pages.label, methods=["POST"]),
-        Route("/r/{token}/undo", pages.undo, methods=["POST"]),
-        Route("/r/{token}/picture/{uid}", pages.picture),
-        Route("/owner/{token}", pages.owner),
-        Route("/owner/{token}/decide", pages.decide),
-        Route("/owner/{token}/label", pages.settle, methods=["POST"]),
-        Route("/owner/{token}/undo", pages.unsettle, methods=["POST"]),
-        Route("/owner/{token}/picture/{uid}", pages.picture),
-        Route("/static/{name}", static),
-        Route("/favicon.ico", _nothing),
-    ]
     return Starlette(
-        routes=routes,
+        routes=[
+            Route("/r/{token}", pages.rater),
+            Route("/r/{token}/begin", pages.begin),
+            Route("/r/{token}/label", pages.label, methods=["POST"]),
+            Route("/r/{token}/undo", pages.undo, methods=["POST"]),
+            Route("/r/{token}/picture/{uid}", pages.picture),
+            Route("/owner/{token}", pages.owner),
+            Route("/owner/{token}/decide", pages.decide),
+            Route("/owner/{token}/label", pages.settle, methods=["POST"]),
+            Route("/owner/{token}/undo", pages.unsettle, methods=["POST"]),
+            Route("/owner/{token}/picture/{uid}", pages.picture),
+            Route("/static/{name}", static),
+            Route("/favicon.ico", _nothing),
+        ],
         middleware=[Middleware(Guard, hosts=hosts)],
         exception_handlers={404: _not_there, 405: _not_there, HQMError: _refused},
     )

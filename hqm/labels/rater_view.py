@@ -206,9 +206,10 @@ def shown_rows(
             if key in read:
                 continue
             if row.respondent not in respondents or row.form not in forms:
-                what = f"the store has no answers of {row.respondent!r} to the form {row.form!r}"
                 raise DataError(
-                    what, place=plan.store, remedy="Name the store that the plan was made from."
+                    f"the store has no answers of {row.respondent!r} to the form {row.form!r}",
+                    place=plan.store,
+                    remedy="Name the store that the plan was made from.",
                 )
             form = forms[row.form]
             responses = answers.responses(benchmark, form, respondents[row.respondent], row.run)
@@ -244,9 +245,8 @@ def _chosen(
     """Return the answer that the plan chose, and refuse another one in its place."""
     response = read[row.respondent, row.form, row.run].get(row.item)
     if response is None or (row.answer_digest and answer_digest(response) != row.answer_digest):
-        what = f"the answer to {row.item!r} (uid {row.uid}) is not the one that the plan chose"
         raise DataError(
-            what,
+            f"the answer to {row.item!r} (uid {row.uid}) is not the one that the plan chose",
             place=plan.store,
             remedy="Name the store that the plan was made from, or plan again.",
         )
@@ -259,11 +259,9 @@ def _items_shown(plan: LabelPlan, benchmark: Benchmark) -> dict[str, Shown]:
     for row in plan.rows:
         item = forms[row.form].by_id.get(row.item) if row.form in forms else None
         if item is None or (row.answer_digest and item_digest(item) != row.answer_digest):
-            what = (
-                f"the item {row.item!r} of the form {row.form!r} is not the one that the plan chose"
-            )
             raise DataError(
-                what,
+                f"the item {row.item!r} of the form {row.form!r} is not the one that the plan"
+                " chose",
                 place=plan.benchmark,
                 remedy="Review the benchmark that the plan was made from.",
             )

@@ -139,9 +139,11 @@ class LabelPlan:
             The plan has no such rater.
         """
         if rater not in self.raters:
-            remedy = f"It has {', '.join(self.raters) or 'none'}."
             raise UsageError(
-                f"the plan has no rater {rater!r}", remedy=remedy, given=rater, known=self.raters
+                f"the plan has no rater {rater!r}",
+                remedy=f"It has {', '.join(self.raters) or 'none'}.",
+                given=rater,
+                known=self.raters,
             )
         return tuple(row for row in self.rows if rater in row.raters)
 
@@ -176,8 +178,11 @@ def write_plan(plan: LabelPlan, path: Path) -> None:
         part.write_text(text, encoding="utf-8")
         part.replace(path)
     except OSError as error:
-        what = f"the plan cannot be written: {error.strerror}"
-        raise DataError(what, place=str(path), remedy="Make room, or name another place.") from None
+        raise DataError(
+            f"the plan cannot be written: {error.strerror}",
+            place=str(path),
+            remedy="Make room, or name another place.",
+        ) from None
 
 
 def read_plan(path: Path) -> LabelPlan:
@@ -191,15 +196,21 @@ def read_plan(path: Path) -> LabelPlan:
     """
     records = read_records(path)
     if not records or records[0].get("plan") != "hqm labels":
-        remedy = "Make one with `hqm label plan NAME --store FILE --out plan.jsonl`."
-        raise DataError("it is no plan of labels", place=str(path), remedy=remedy)
+        raise DataError(
+            "it is no plan of labels",
+            place=str(path),
+            remedy="Make one with `hqm label plan NAME --store FILE --out plan.jsonl`.",
+        )
     header = records[0]
     if header.get("version") != VERSION:
-        what = (
-            f"it is a plan of version {header.get('version')}, and this program reads version"
-            f" {VERSION}"
+        raise DataError(
+            (
+                f"it is a plan of version {header.get('version')}, and this program reads version"
+                f" {VERSION}"
+            ),
+            place=str(path),
+            remedy="Install the version of HQM that made it.",
         )
-        raise DataError(what, place=str(path), remedy="Install the version of HQM that made it.")
     known = {name: header[name] for name in _HEADER if name in header}
     if unknown := set(header) - set(_HEADER) - {"plan", "version"}:
         raise DataError(
@@ -208,8 +219,11 @@ def read_plan(path: Path) -> LabelPlan:
             remedy="Remove it.",
         )
     if known.get("design") not in DESIGNS:
-        remedy = f"The designs are {', '.join(DESIGNS)}."
-        raise DataError(f"its design is {known.get('design')!r}", place=str(path), remedy=remedy)
+        raise DataError(
+            f"its design is {known.get('design')!r}",
+            place=str(path),
+            remedy=f"The designs are {', '.join(DESIGNS)}.",
+        )
     known["raters"] = tuple(map(str, known.get("raters") or ()))
     known |= {name: str(path.parent / str(known[name])) for name in _PLACES if known.get(name)}
     if _is_path(str(known.get("benchmark"))):
@@ -229,9 +243,10 @@ def _rows(records: list[dict[str, Any]], path: Path) -> Iterator[PlanRow]:
     for line, record in enumerate(records, 2):
         place = f"{path}:{line}"
         if unknown := set(record) - set(_ROW):
-            remedy = f"A row has {', '.join(_ROW)}."
             raise DataError(
-                f"the row has the unknown field {min(unknown)!r}", place=place, remedy=remedy
+                f"the row has the unknown field {min(unknown)!r}",
+                place=place,
+                remedy=f"A row has {', '.join(_ROW)}.",
             )
         take(record, "uid", place)
         take(record, "item", place)

@@ -122,8 +122,11 @@ class Published:
             There is no such column.
         """
         if name not in self.columns:
-            remedy = f"It has {', '.join(self.columns[:40])}."
-            raise UsageError(f"the table has no column {name!r}", place=self.name, remedy=remedy)
+            raise UsageError(
+                f"the table has no column {name!r}",
+                place=self.name,
+                remedy=f"It has {', '.join(self.columns[:40])}.",
+            )
         return self.columns.index(name)
 
     def column(self, name: str) -> Array:
@@ -177,8 +180,11 @@ def read_table(path: Path, *, names: bool = True) -> Published:
     sheet = read_sheet(path)
     rows, place = sheet.rows, str(path)
     if len(rows) < 2 or len(rows[0][1]) < (2 if names else 1):
-        remedy = "Write a header, then a respondent and its scores a row."
-        raise DataError("it is no table of scores", place=place, remedy=remedy)
+        raise DataError(
+            "it is no table of scores",
+            place=place,
+            remedy="Write a header, then a respondent and its scores a row.",
+        )
     depth = _header_rows(rows)
     head = _joined([row for _, row in rows[:depth]])
     body = rows[depth:]
@@ -369,10 +375,9 @@ def _filled(labels: list[list[str]], lines: Sequence[int], place: str) -> list[l
         for j in range(len(row) - 1):
             row[j] = row[j] or (above[j] if above else "")
         if row and blank:
-            where = f"{place}:{line}"
             raise DataError(
                 "the respondent has no name",
-                place=where,
+                place=f"{place}:{line}",
                 remedy="Write it in the first column, or add --no-names.",
             )
         above = row
@@ -437,10 +442,11 @@ def _column(
         and all(abs(cell.value) <= 1 for cell in plain)
         and any(cell.value > 1.5 for cell in marked)
     ):
-        what = (
-            f"{plain[0].text!r} stands in the column {name!r} beside numbers with a per cent sign"
+        raise DataError(
+            f"{plain[0].text!r} stands in the column {name!r} beside numbers with a per cent sign",
+            place=place,
+            remedy="Write all of them in per cent, or none.",
         )
-        raise DataError(what, place=place, remedy="Write all of them in per cent, or none.")
     fractions = [cell.text.partition(".")[2] for cell in cells if "e" not in cell.text.lower()]
     decimals = max(map(len, fractions), default=0)
     if decimals >= 5:

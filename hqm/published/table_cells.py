@@ -142,11 +142,14 @@ def cell_of(cell: str, place: str, comma: bool = False) -> PrintedCell:
         raise DataError(f"{cell[:40]!r} is no number", place=place, remedy=_remedy(text))
     value = float(number)
     if value and not 1 / _LARGEST <= abs(value) <= _LARGEST:
-        remedy = (
-            f"A score lies between {1 / _LARGEST:g} and {_LARGEST:g}; leave the cell empty if there"
-            " is none."
+        raise DataError(
+            f"{cell[:40]!r} is no score",
+            place=place,
+            remedy=(
+                f"A score lies between {1 / _LARGEST:g} and {_LARGEST:g}; leave the cell empty if"
+                " there is none."
+            ),
         )
-        raise DataError(f"{cell[:40]!r} is no score", place=place, remedy=remedy)
     return PrintedCell(number, value, percent, spread)
 
 

@@ -1,10 +1,11 @@
-"""Captions of pictures, as releases have them: HQH's regions, and Hal-Eval's true and wrong captions.
+"""Captions of pictures, as releases have them: HQH's regions, and Hal-Eval's true and wrong
+captions.
 
-HQH's `image_data.json` is {image id: {caption, image_information}}, regions of Visual Genome as lines
-of text. A line is `phrase X:196 Y:223 Width:149 Height:149`. The release writes the width twice, so
-that no height is known: regions give phrases and what is written in the picture, and no boxes.
-Hal-Eval has [{image, caption, hal_caption: [{type, caption}]}], true captions with those that the
-release calls wrong.
+HQH's `image_data.json` is {image id: {caption, image_information}}, regions of Visual Genome as
+lines of text. A line is `phrase X:196 Y:223 Width:149 Height:149`. The release writes the width
+twice, so that no height is known: regions give phrases and what is written in the picture, and no
+boxes. Hal-Eval has [{image, caption, hal_caption: [{type, caption}]}], true captions with those
+that the release calls wrong.
 """
 
 from __future__ import annotations

@@ -37,8 +37,11 @@ def read_log(file: LogFile) -> Log:
         key = same if result else (*same, i)
         first = rows.setdefault(key, row)
         rows[key] = replace(first, scores={**row.scores, **first.scores})
-    tool = f"Every Eval Ever {file.records[0].get('schema_version', '')}".strip()
-    return Log(path=str(file.path), tool=tool, rows=tuple(rows.values()))
+    return Log(
+        path=str(file.path),
+        tool=f"Every Eval Ever {file.records[0].get('schema_version', '')}".strip(),
+        rows=tuple(rows.values()),
+    )
 
 
 _ENDED: Mapping[str, State] = {

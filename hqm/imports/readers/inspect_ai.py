@@ -102,12 +102,16 @@ def _zstandard(file: Any, info: zipfile.ZipInfo, path: Path) -> bytes:
     try:
         import pyarrow
     except ModuleNotFoundError:
-        what = (
-            "its members are compressed with Zstandard, which pyarrow reads, and pyarrow is not"
-            " installed"
-        )
-        remedy = "Run: pip install 'hqm-audit[logs]', or convert it: inspect log convert --to json."
-        raise DataError(what, place=str(path), remedy=remedy) from None
+        raise DataError(
+            (
+                "its members are compressed with Zstandard, which pyarrow reads, and pyarrow is not"
+                " installed"
+            ),
+            place=str(path),
+            remedy=(
+                "Run: pip install 'hqm-audit[logs]', or convert it: inspect log convert --to json."
+            ),
+        ) from None
     try:
         # a member may have several frames, which the stream reads one after another
         with pyarrow.CompressedInputStream(pyarrow.BufferReader(packed), "zstd") as stream:
@@ -117,8 +121,11 @@ def _zstandard(file: Any, info: zipfile.ZipInfo, path: Path) -> bytes:
             f"its member {info.filename} cannot be decompressed: {error}", place=str(path)
         ) from None
     if len(content) != info.file_size:
-        what = f"its member {info.filename} has {len(content)} bytes in place of {info.file_size}"
-        raise DataError(what, place=str(path), remedy="Copy the file again.")
+        raise DataError(
+            f"its member {info.filename} has {len(content)} bytes in place of {info.file_size}",
+            place=str(path),
+            remedy="Copy the file again.",
+        )
     return content
 
 
@@ -145,10 +152,9 @@ def _log(
             f"{path}: {name}", sample, Row(place="", respondent=model, form=form, task=task)
         )
     ]
-    tool = f"inspect_ai {(run.get('packages') or {}).get('inspect_ai', '')}".strip()
     return Log(
         path=str(path),
-        tool=tool,
+        tool=f"inspect_ai {(run.get('packages') or {}).get('inspect_ai', '')}".strip(),
         rows=tuple(rows),
         notes=tuple(notes),
         settings=settings,
