@@ -122,14 +122,14 @@ from .forms.rephrase import reword as reword
 from .imports.human_labels import LabelContext as LabelContext
 from .imports.human_labels import by_people as by_people
 from .imports.human_labels import labelled_by as labelled_by
+from .imports.log_answers import ItemAnswers as ItemAnswers
+from .imports.log_answers import Recording as Recording
 from .imports.match import check_questions as check_questions
 from .imports.match import contradict as contradict
 from .imports.match import join_by_picture as join_by_picture
 from .imports.match import normalised as normalised
 from .imports.match import of_parts as of_parts
 from .imports.match import with_questions_beside as with_questions_beside
-from .imports.recordings import ItemAnswers as ItemAnswers
-from .imports.recordings import Recording as Recording
 from .imports.row import ROLES as ROLES
 from .imports.row import JudgeOutput as JudgeOutput
 from .imports.row import Replies as Replies

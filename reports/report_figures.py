@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from hqm.reports.drawings import Drawing, Scale, Side, fitting_in, ticks
 from hqm.reports.score_tables import Order, order_in, orders, tied_sets
 from hqm.reports.sentences import (
     IN_A_LINE,
@@ -22,7 +23,6 @@ from hqm.reports.sentences import (
     gap_code,
     gap_in_words,
 )
-from hqm.reports.svg import Drawing, Scale, Side, fitting_in, ticks
 from hqm.reports.tables import leading, number, short
 
 from hqm import BenchmarkAudit, BudgetRow, ErrorBudget, Estimate

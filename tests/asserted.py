@@ -23,9 +23,9 @@ TOGETHER = 4
 
 QUESTIONS = (
     "hqm/forms/rephrase.py",
-    "hqm/forms/wording.py",
+    "hqm/forms/make_forms.py",
     "hqm/forms/negate.py",
-    "hqm/forms/wording.py",
+    "hqm/forms/make_forms.py",
     "hqm/builders/recipes/",
     "benchmarks/",
 )

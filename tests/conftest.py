@@ -23,7 +23,7 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 import hqm
 from hqm.benchmark.registry import check_origin
 from hqm.cli import main
-from hqm.imports.recordings import Recording
+from hqm.imports.log_answers import Recording
 from hqm.respondents.base import RecordedRespondent
 
 if TYPE_CHECKING:

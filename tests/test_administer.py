@@ -165,7 +165,7 @@ def test_a_picture_is_known_by_its_bytes(store: Store, make_benchmark: Callable[
 
 
 def test_a_link_out_of_the_image_folder_is_refused(tmp_path: Path) -> None:
-    from hqm.files.cache import image_path
+    from hqm.files.images import image_path
 
     (tmp_path / "secret.png").write_bytes(b"x")
     (tmp_path / "images").mkdir()
@@ -339,7 +339,7 @@ def test_recorded_answers_stop_between_two_batches(store: Store, dogs: Path) -> 
 def test_a_record_is_checked_though_its_like_was_met_before(
     tmp_path: Path, dogs: Path, line: str, refused: str
 ) -> None:
-    from hqm.imports.recordings import read_recordings
+    from hqm.imports.log_answers import read_recordings
 
     path = tmp_path / "a.jsonl"
     path.write_text('{"id": "q0", "response": "Yes", "run": 1}\n' + line)
@@ -349,7 +349,7 @@ def test_a_record_is_checked_though_its_like_was_met_before(
 
 
 def test_a_record_like_another_keeps_its_own_reason_and_detail(tmp_path: Path, dogs: Path) -> None:
-    from hqm.imports.recordings import read_recordings
+    from hqm.imports.log_answers import read_recordings
 
     rows = [
         {"id": "q0", "response": "Yes"},

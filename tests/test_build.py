@@ -24,12 +24,10 @@ import hqm
 from hqm.benchmark.registry import shipped
 from hqm.builders.balance import balanced
 from hqm.builders.building import Build, build
-from hqm.builders.built_question import Promise, Question
-from hqm.builders.graph import SceneGraph
+from hqm.builders.graph import Promise, Question, SceneGraph
 from hqm.builders.lexicon import NUMBERS, singular
 from hqm.builders.measuring import Measured
-from hqm.builders.recipe import SHIPPED, recipe_named, recipe_names
-from hqm.builders.source import Source, open_annotations
+from hqm.builders.source import SHIPPED, Source, open_annotations, recipe_named, recipe_names
 from hqm.cli import program
 from hqm.errors import DataError, UsageError
 from tests.conftest import ROOT, Run, needs_torch

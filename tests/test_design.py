@@ -20,7 +20,7 @@ from hqm.auditing.auditor import parts_in
 from hqm.cli import program
 from hqm.decisions.design_space import AXES, Space, parse_target
 from hqm.decisions.prices import UnitPrices, parse_prices, unit_prices
-from hqm.imports.recordings import Recording
+from hqm.imports.log_answers import Recording
 from hqm.psychometrics import (
     StudyParts,
     StudySize,
@@ -661,7 +661,7 @@ def test_a_comparison_forecasts_which_to_trust(audit: Audit, other: BenchmarkAud
 
 
 def test_unequal_prices_make_unequal_studies(audit: Audit, other: BenchmarkAudit) -> None:
-    from hqm.comparison.forecasting import forecasts
+    from hqm.comparison.compare import forecasts
     from hqm.comparison.measures import measures_of
 
     measures = measures_of([*audit.audits, other], ["accuracy"])

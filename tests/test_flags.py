@@ -12,8 +12,7 @@ from hqm.errors import DataError
 from hqm.indicators import Protocol, case, compare, compare_runs, describe
 from hqm.indicators.comparisons import expected
 from hqm.indicators.flags import FLAGS, length_confound, warn
-from hqm.labels.label_pooling import PooledLabels
-from hqm.labels.people_labels import FAITHFUL
+from hqm.labels.people_labels import FAITHFUL, PooledLabels
 from hqm.psychometrics import expected_retest, family_dependence
 from hqm.respondents.kinds import check_families, families_of
 from hqm.scoring.matrix import ScoreMatrix

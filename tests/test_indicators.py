@@ -15,11 +15,9 @@ import pytest
 
 import hqm
 from hqm.auditing.gate import Policy
-from hqm.imports.recordings import Recording
+from hqm.imports.log_answers import Recording
 from hqm.indicators import Case, Indicator, case, catalogue, comparisons, engine
-from hqm.labels.judge_stages import StageEvidence
-from hqm.labels.label_pooling import PooledLabels
-from hqm.labels.people_labels import FAITHFUL
+from hqm.labels.people_labels import FAITHFUL, PooledLabels, StageEvidence
 from hqm.lint import answer_leaks
 from hqm.respondents.base import RecordedRespondent
 from hqm.scoring.metrics import ACCURACY as CHOICE

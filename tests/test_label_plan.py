@@ -7,8 +7,16 @@ import numpy as np
 import pytest
 
 from hqm.errors import DataError, UsageError
-from hqm.labels.label_designs import Candidate, draw
-from hqm.labels.study_plan import Design, LabelPlan, PlanRow, labels_path, read_plan, write_plan
+from hqm.labels.study_plan import (
+    Candidate,
+    Design,
+    LabelPlan,
+    PlanRow,
+    draw,
+    labels_path,
+    read_plan,
+    write_plan,
+)
 
 PLAN = LabelPlan(
     benchmark="shapes_vqa",

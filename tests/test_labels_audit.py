@@ -21,10 +21,16 @@ import hqm.psychometrics as psy
 from hqm.cli import program
 from hqm.errors import AnswerError, HQMError, UsageError
 from hqm.imports.human_labels import LabelContext
-from hqm.labels.label_designs import Candidate, chances, draw, errors_known, forecast
-from hqm.labels.label_pooling import pool_labels
-from hqm.labels.people_labels import Labels
-from hqm.labels.study_plan import LabelPlan, read_plan
+from hqm.labels.people_labels import Labels, pool_labels
+from hqm.labels.study_plan import (
+    Candidate,
+    LabelPlan,
+    chances,
+    draw,
+    errors_known,
+    forecast,
+    read_plan,
+)
 from hqm.signature import digest_file
 from hqm.store.database import Store
 from hqm.types import Judgement

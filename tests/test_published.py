@@ -10,8 +10,8 @@ from scipy import stats
 
 import hqm
 from hqm import psychometrics as psy
+from hqm.published.printed_table import subscales_of
 from hqm.published.table_audit import Published, TableAudit, audit_table, read_table
-from hqm.published.table_columns import subscales_of
 from hqm.respondents.kinds import families_of, infer_family, read_families
 from tests.conftest import NIGHTLY, Run
 from tests.messages import tells

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hqm.published.printed_table import metric_of
 from hqm.published.table_audit import TableAudit, audit_table, read_table
-from hqm.published.table_columns import metric_of
 from hqm.published.table_contradictions import Contradiction
 from tests.messages import tells, text_of
 

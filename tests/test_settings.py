@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import hqm
+from hqm.commands.option_decorators import read_settings, settings_in_force
 from hqm.commands.options import OPTIONS, RunOptions
-from hqm.commands.settings import read_settings, settings_in_force
 from tests.conftest import Run
 from tests.messages import pattern_of, tells
 

@@ -14,7 +14,7 @@ import hqm
 from hqm.errors import AnswerError, HQMError
 from hqm.files.records import begins_with, read_records
 from hqm.forms import tag_cache
-from hqm.imports.recordings import read_recordings
+from hqm.imports.log_answers import read_recordings
 from hqm.psychometrics.significance import benjamini_hochberg
 from hqm.scoring.matrix import align
 from hqm.signature import digest_all

@@ -35,13 +35,19 @@ from hqm.benchmark.judge_api import named, parse_judge
 from hqm.errors import DesignError, UsageError
 from hqm.imports.human_labels import HUMAN, RATER, LabelContext, labelled_by
 from hqm.judges.file_judge import BroughtJudge, Judge
-from hqm.labels.judge_stages import StageEvidence, labelled_units, stage_evidence
-from hqm.labels.label_pooling import Pool, PooledLabels, Stale, check_digests, pool_labels
 from hqm.labels.people_labels import (
     Labels,
+    Pool,
+    PooledLabels,
+    StageEvidence,
+    Stale,
+    check_digests,
     import_labels,
+    labelled_units,
     labels_matrix,
     oracle_matrix,
+    pool_labels,
+    stage_evidence,
     stored_labels,
 )
 from hqm.labels.study_plan import answer_digest

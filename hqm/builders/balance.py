@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hqm.builders.built_question import Chosen, Question
+from hqm.builders.graph import Chosen, Question
 from hqm.psychometrics.result import Array
 
 _NEAREST = 20

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from hqm.builders.benchmark_folder import Pictures, name_for, write_folder
-from hqm.builders.built_question import Chosen, Draft, Promise
 from hqm.builders.caption_writers import Roles
+from hqm.builders.graph import Chosen, Draft, Promise
 from hqm.builders.measuring import Measured, Review, Reviewed, precision_of, read_review
-from hqm.builders.recipe import Order, Recipe, recipe_named
-from hqm.builders.source import Source, open_annotations
+from hqm.builders.source import Order, Recipe, Source, open_annotations, recipe_named
 from hqm.errors import DataError, UsageError
 from hqm.files.whole import whole_folder
 from hqm.lint.answer_leaks import LARGEST_ERROR

@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 
 from hqm.administration.rewriter import stored_replies
 from hqm.benchmark.judge_api import fill
-from hqm.builders.built_question import phrase_for
-from hqm.builders.graph import Object, SceneGraph
+from hqm.builders.graph import Object, SceneGraph, phrase_for
 from hqm.builders.lexicon import KINDS as ATTRIBUTES
 from hqm.builders.lexicon import near_names, singular, with_article
 from hqm.respondents.base import Respondent

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.findings import Finding, code_of
-from hqm.builders.built_question import Draft, Promise
+from hqm.builders.graph import Draft, Promise
 from hqm.errors import DataError
 from hqm.files.records import placed_records
 from hqm.lint.answer_leaks import LARGEST_ERROR, can_leak, clusters_of, leaks_in

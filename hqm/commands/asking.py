@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hqm.auditing.audit import Audit, BenchmarkAudit
     from hqm.commands.interrupt import Interruption
     from hqm.commands.session import Session
-    from hqm.comparison.key_effects import KeyEffect
+    from hqm.comparison.compare import KeyEffect
     from hqm.store.database import Store
 
 _FIRST = (
@@ -218,7 +218,7 @@ def _expect_workers(path: Path, options: RunOptions) -> None:
 def _by_corrected_key(session: Session, audits: list[BenchmarkAudit]) -> list[KeyEffect]:
     """Audit the same answers by the corrected key, and append those audits to the list."""
     from hqm.auditing.auditor import audit as audit_of
-    from hqm.comparison.key_effects import key_effect
+    from hqm.comparison.compare import key_effect
 
     effects = []
     for benchmark, before in list(zip(session.benchmarks, audits, strict=True)):

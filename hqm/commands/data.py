@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hqm.commands import show
-from hqm.commands.option_decorators import with_options
+from hqm.commands.option_decorators import FILE, files_in_force, user_file, with_options
 from hqm.commands.options import (
     HOW,
     OPTIONS,
@@ -24,7 +24,6 @@ from hqm.commands.options import (
     PolicyFile,
     RunOptions,
 )
-from hqm.commands.settings import FILE, files_in_force, user_file
 from hqm.commands.shared import find_audit, store_path, writable
 from hqm.commands.terminal import downloading, print_all, print_table
 from hqm.errors import UsageError
@@ -430,7 +429,7 @@ def _indicators() -> None:
 
 
 def _recipes() -> None:
-    from hqm.builders.recipe import recipe_named, recipe_names
+    from hqm.builders.source import recipe_named, recipe_names
 
     print_table(
         "",

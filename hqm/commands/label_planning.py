@@ -18,8 +18,7 @@ from hqm.types import ORIGINAL
 if TYPE_CHECKING:
     from hqm.benchmark.adapter import Benchmark
     from hqm.commands.session import Session
-    from hqm.labels.label_designs import Candidate, Forecast
-    from hqm.labels.study_plan import LabelPlan
+    from hqm.labels.study_plan import Candidate, Forecast, LabelPlan
 
 _PLAN = Path("plan.jsonl")
 
@@ -160,9 +159,17 @@ def plan(
     """
     import numpy as np
 
-    from hqm.labels.label_designs import check_design, draw, forecast, with_gold
     from hqm.labels.label_schema import read_schema
-    from hqm.labels.study_plan import DESIGNS, LabelPlan, labels_path, write_plan
+    from hqm.labels.study_plan import (
+        DESIGNS,
+        LabelPlan,
+        check_design,
+        draw,
+        forecast,
+        labels_path,
+        with_gold,
+        write_plan,
+    )
 
     if design not in DESIGNS:
         what, remedy = f"there is no design {design!r}", f"There are {', '.join(DESIGNS)}."
@@ -242,8 +249,7 @@ def _answers(session: Session, benchmark: Benchmark) -> tuple[list[Candidate], s
     import numpy as np
 
     from hqm.administration.stored_answers import Answers
-    from hqm.labels.label_designs import Candidate, errors_known
-    from hqm.labels.study_plan import answer_digest
+    from hqm.labels.study_plan import Candidate, answer_digest, errors_known
     from hqm.scoring.rules import ANSWERED
 
     respondents = session.stored_respondents(benchmark)
@@ -308,8 +314,7 @@ def _items(
     """The items of a form, for their review."""
     from hqm.administration.stored_answers import forms_of
     from hqm.forms.make_forms import read_form
-    from hqm.labels.label_designs import Candidate
-    from hqm.labels.study_plan import item_digest
+    from hqm.labels.study_plan import Candidate, item_digest
 
     if form_file:
         form = read_form(Path(form_file), benchmark.original, form_name)

@@ -178,7 +178,7 @@ def _write_index(
     folder: Path, audits: Sequence[Audit], files: Sequence[Path], policy: Policy
 ) -> None:
     """Write the site of many audits; the day of a row is that of its file."""
-    pages = importlib.import_module("hqm.reports.index_page")
+    pages = importlib.import_module("hqm.reports.report_page")
     dated = []
     for audit, file in zip(audits, files, strict=True):
         day = datetime.fromtimestamp(file.stat().st_mtime, UTC)

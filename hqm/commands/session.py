@@ -46,16 +46,28 @@ from hqm.decisions.stopping import StoppedRun, StoppingRule, ask_until, deciding
 from hqm.errors import DesignError, HQMError, UsageError
 from hqm.forms.make_forms import read_form
 from hqm.imports.human_labels import HUMAN, labelled_by
-from hqm.imports.log_answers import LogSettings, Taken, read_recorded
-from hqm.imports.recordings import Recording, perfect_respondents
+from hqm.imports.log_answers import (
+    LogSettings,
+    Recording,
+    Taken,
+    perfect_respondents,
+    read_recorded,
+)
 from hqm.indicators.flags import length_confound
 from hqm.judges.file_judge import BroughtJudge, Judge, judges_of, keep, stored
 from hqm.judges.judge_models import Judged, Judging, Progress
 from hqm.judges.judgements import AnswerTexts, JudgementSource, TakenJudgements, take_judgements
 from hqm.judges.procedure import Panel, Unit, parse_roles
-from hqm.labels.judge_stages import labelled_units, units_asked
-from hqm.labels.label_pooling import LEVELS, POOLS, STAGE, STALES
-from hqm.labels.people_labels import Labels, stored_labels
+from hqm.labels.people_labels import (
+    LEVELS,
+    POOLS,
+    STAGE,
+    STALES,
+    Labels,
+    labelled_units,
+    stored_labels,
+    units_asked,
+)
 from hqm.respondents import make_respondent
 from hqm.respondents.base import RecordedRespondent, Respondent, RespondentName
 from hqm.respondents.kinds import kind_of, read_families

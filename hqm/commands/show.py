@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hqm.benchmark.log_benchmark import LogBenchmark
     from hqm.commands.new_benchmark import NewBenchmark
     from hqm.commands.session import Plan, Session
-    from hqm.comparison.key_effects import KeyEffect
+    from hqm.comparison.compare import KeyEffect
     from hqm.decisions.stopping import StoppedRun
     from hqm.imports.log_answers import Taken
     from hqm.judges.judgements import TakenJudgements

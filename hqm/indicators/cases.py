@@ -15,8 +15,7 @@ import numpy as np
 from hqm.benchmark.adapter import Calibration
 from hqm.benchmark.judge_api import parse_judge
 from hqm.imports.human_labels import labelled_by
-from hqm.labels.judge_stages import StageEvidence
-from hqm.labels.label_pooling import PooledLabels
+from hqm.labels.people_labels import PooledLabels, StageEvidence
 from hqm.psychometrics import agreement_left_out
 from hqm.psychometrics.resampling import sorting
 from hqm.scoring.matrix import ScoreMatrix, Sums, Units, align

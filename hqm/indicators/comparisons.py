@@ -24,7 +24,7 @@ from hqm.indicators.indicator import (
     TYPES,
 )
 from hqm.indicators.judged import say_who_labelled
-from hqm.labels.judge_stages import StageEvidence
+from hqm.labels.people_labels import StageEvidence
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Array, Metric, mean_of
 from hqm.types import Estimate, Form

@@ -27,7 +27,7 @@ from hqm.indicators.indicator import (
     result,
     study_of,
 )
-from hqm.labels.label_pooling import PooledLabels
+from hqm.labels.people_labels import PooledLabels
 from hqm.psychometrics import (
     AnswerCorrelations,
     Coefficient,

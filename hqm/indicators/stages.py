@@ -15,7 +15,7 @@ from hqm.indicators.indicator import (
     need,
     result,
 )
-from hqm.labels.judge_stages import StageEvidence
+from hqm.labels.people_labels import StageEvidence
 from hqm.psychometrics import Coefficient, StageAgreement, stage_agreement
 from hqm.types import finite
 

@@ -1,20 +1,251 @@
-"""Judges beside the rule: people's labels and the oracles of a benchmark."""
+"""Pooling raters' labels into one label per answer, and checking which words they are about."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
 
 from hqm.benchmark.adapter import Benchmark
-from hqm.imports.human_labels import ADJUDICATION, RATER
-from hqm.judges.file_judge import BROUGHT
+from hqm.benchmark.judge_api import AskJudge
+from hqm.errors import AnswerError, UsageError
+from hqm.imports.human_labels import ADJUDICATION, HUMAN, RATER, LabelContext
+from hqm.judges.file_judge import BROUGHT, BroughtJudge, Judge
+from hqm.judges.judge_models import Judging
+from hqm.judges.procedure import NotAsked, Unit, decisions, verdicts
+from hqm.psychometrics import pooled_labels, rater_replicates, stream
+from hqm.psychometrics.raters import Pool as Rule
+from hqm.psychometrics.result import Array
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.metrics import Metric, mean_of
 from hqm.signature import digest, digest_file
 from hqm.store.database import Store
-from hqm.types import Cell, Form, Item, Judgement, Response, Verdict
+from hqm.types import ORIGINAL, Cell, Form, Item, Judgement, Response, Verdict
+
+Pool = Literal["majority", "mean", "dawid-skene", "adjudicated"]
+POOLS: tuple[Pool, ...] = get_args(Pool)
+Stale = Literal["refuse", "keep"]
+STALES: tuple[Stale, ...] = get_args(Stale)
+STAGE = "stage"
+LEVELS = ("model", "answer", "item", STAGE)
+"""Over what agreement with people is looked at: respondents' scores, single answers, items' means,
+or a judge's single decisions.
+"""
+_REPLICATES = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class PooledLabels:
+    """The pooled labels of one judge, with what their statistics need.
+
+    Parameters
+    ----------
+    judgements
+        One label an answer; None where the raters did not settle it.
+    pool
+        How several raters' labels became one; empty where every answer has the label of one
+        nameless rater.
+    raters
+        Rater -> (respondent, item) -> label, as they were given.
+    probabilities
+        (respondent, item) -> with which probability the answer was chosen for labelling; empty
+        where no label says so.
+    replicates
+        (replicates, answers): the labels as other raters might have left them, in the order of
+        `judgements`; None with a single rater.
+    unresolved
+        Answers on which the raters did not agree and nobody decided.
+    adjudicated
+        Answers whose label is an adjudication.
+    added
+        Labels without a probability among labels that have one, such as gold items: they are left
+        out of every estimate.
+    stale
+        Labels about other words than the stored answer's, which were kept all the same.
+    schemas
+        What the raters were asked.
+    """
+
+    judgements: tuple[Judgement, ...]
+    pool: str = ""
+    raters: Mapping[str, Mapping[tuple[str, str], float]] = field(default_factory=dict)
+    probabilities: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    replicates: Array | None = None
+    unresolved: int = 0
+    adjudicated: int = 0
+    added: int = 0
+    stale: int = 0
+    schemas: tuple[str, ...] = ()
+
+    @property
+    def by_one_rater(self) -> int:
+        """How many answers a single rater labelled."""
+        counts: dict[tuple[str, str], int] = {}
+        for labels in self.raters.values():
+            for answer in labels:
+                counts[answer] = counts.get(answer, 0) + 1
+        return sum(count == 1 for count in counts.values())
+
+
+def check_digests(
+    labels: Labels, digests: Mapping[tuple[str, str], str], stale: Stale = "refuse"
+) -> int:
+    """Count the labels of other answers than the stored ones, by the digest of the answer.
+
+    `digests` is (respondent, item) -> digest of the stored answer. Labels that do not say which
+    answer they are about are taken as they are.
+
+    Raises
+    ------
+    AnswerError
+        There is such a label, and `stale` does not keep it.
+    """
+    different = 0
+    for judgement in labels.judgements:
+        digest = LabelContext.of(judgement).answer_digest
+        stored = digests.get((judgement.respondent, judgement.item))
+        if digest and stored and digest != stored:
+            different += RATER not in judgement.judge
+            if stale == "refuse":
+                raise AnswerError(
+                    f"the label of item {judgement.item!r} by {judgement.respondent} is about"
+                    f" another answer ({digest}) than the one that is stored ({stored})",
+                    remedy=(
+                        "Label the new answers, or keep such labels, flagged, with --set"
+                        " stale=keep."
+                    ),
+                )
+    return different
+
+
+def pool_labels(
+    labels: Labels, judge: str, pool: Pool | None = None, *, stale: int = 0
+) -> PooledLabels:
+    """Pool the labels of one judge into one label per answer.
+
+    Without `pool`, labels of 0 and 1 are pooled by majority, others by their mean. An adjudicated
+    answer has the label that was decided, however the others are pooled, unless `pool` is `mean`.
+    With `adjudicated`, answers whose raters differ and which nobody adjudicated stay unresolved.
+
+    Raises
+    ------
+    UsageError
+        There is no such pooling, or it needs labels of 0 and 1 or an adjudication, and there are
+        none.
+    """
+    if pool is not None and pool not in POOLS:
+        raise UsageError(
+            f"labels cannot be pooled by {pool!r}",
+            remedy=f"There are {', '.join(POOLS)}.",
+            given=pool,
+            known=POOLS,
+        )
+    own = [j for j in labels.judgements if j.judge.partition(RATER)[0] == judge]
+    whole = [j for j in own if RATER not in j.judge]
+    raters = {
+        name: by for name, by in labels.by_rater.items() if name.partition(RATER)[0] == judge and by
+    }
+    decided = {
+        (j.respondent, j.item): j.label for j in own if j.judge == f"{judge}{RATER}{ADJUDICATION}"
+    }
+    contexts = [LabelContext.of(j) for j in own]
+    probabilities = _probabilities(own, contexts)
+    added = sum((j.respondent, j.item) not in probabilities for j in whole) if probabilities else 0
+    known: dict[str, Any] = {"probabilities": probabilities, "added": added, "stale": stale}
+    schemas = tuple(sorted({context.schema for context in contexts} - {""}))
+    if not raters:
+        return PooledLabels(judgements=tuple(whole), schemas=schemas, **known)
+    answers = [(j.respondent, j.item) for j in whole]
+    table = np.array([[by.get(answer, np.nan) for answer in answers] for by in raters.values()])
+    binary = bool(np.isin(table[np.isfinite(table)], (0, 1)).all())
+    if pool == "dawid-skene" and not binary:
+        raise UsageError(
+            "Dawid and Skene's model needs labels of 0 and 1",
+            remedy="Pool by --set pool=mean or majority.",
+        )
+    if pool == "adjudicated" and not decided and not _agreed(table).all():
+        raise UsageError(
+            "nobody adjudicated the labels on which raters differ",
+            remedy=(
+                "Settle the disagreements on the page of the study's owner (`hqm label serve`), or"
+                " pool by majority."
+            ),
+        )
+    rule: Rule = "majority" if binary else "mean"
+    if pool in ("mean", "majority", "dawid-skene"):
+        rule = pool
+    pooled = pooled_labels(table, rule)
+    if pool == "adjudicated":
+        pooled = np.where(_agreed(table), pooled_labels(table, "mean"), np.nan)
+    replicates = (
+        rater_replicates(table, rule, stream(0, "raters"), replicates=_REPLICATES)
+        if len(raters) > 1
+        else None
+    )
+    for column, answer in enumerate(answers):
+        if answer in decided and pool != "mean":
+            label = decided[answer]
+            pooled[column] = np.nan if label is None else label
+            if replicates is not None:
+                replicates[:, column] = pooled[column]
+    if replicates is not None:
+        replicates = np.where(np.isfinite(pooled), replicates, np.nan)
+    labelled = np.isfinite(table).any(axis=0)
+    return PooledLabels(
+        judgements=tuple(
+            replace(j, label=float(label) if np.isfinite(label) else None)
+            for j, label in zip(whole, pooled, strict=True)
+        ),
+        pool=pool or rule,
+        raters=raters,
+        replicates=replicates,
+        unresolved=int((labelled & ~np.isfinite(pooled)).sum()),
+        adjudicated=len(decided),
+        schemas=schemas,
+        **known,
+    )
+
+
+def _agreed(table: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """(answers,): whether all raters of an answer gave one label."""
+    there = np.isfinite(table)
+    low, high = (
+        np.where(there, table, np.inf).min(axis=0),
+        np.where(there, table, -np.inf).max(axis=0),
+    )
+    return np.asarray(low >= high)
+
+
+def _probabilities(
+    judgements: Sequence[Judgement], contexts: Sequence[LabelContext]
+) -> dict[tuple[str, str], float]:
+    """(respondent, item) -> the probability that its labels say.
+
+    Raises
+    ------
+    AnswerError
+        Two labels of one answer say different probabilities.
+    """
+    probabilities: dict[tuple[str, str], float] = {}
+    for judgement, context in zip(judgements, contexts, strict=True):
+        answer, p = (judgement.respondent, judgement.item), context.probability
+        if p is not None and abs(probabilities.setdefault(answer, p) - p) > 1e-9:
+            raise AnswerError(
+                (
+                    f"the labels of item {judgement.item!r} by {judgement.respondent} have the"
+                    f" probabilities {probabilities[answer]} and {p}"
+                ),
+                remedy="Keep the one of the plan.",
+            )
+    return probabilities
+
+
+# --- labels in files and in the store, and the score matrices that they make ---
+
 
 FAITHFUL = Metric(
     "faithful",
@@ -177,3 +408,186 @@ def oracle_matrix(
     for name in first.respondents:
         builder.add(name, texts(name))
     return builder.build(first.answers)
+
+
+# --- labels of single facts beside what a stage of the judge decides ---
+
+
+Answers = Mapping[tuple[str, str], Response]
+"""(respondent, item) -> the stored answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledUnit:
+    """A sub-sentence or a fact of an answer, with its label by people."""
+
+    role: str
+    item: Item
+    respondent: str
+    text: str
+    label: float
+    """1 or 0; NaN where as many raters said the one as the other."""
+
+    @property
+    def answer(self) -> tuple[str, str]:
+        """The respondent and the item."""
+        return (self.respondent, self.item.id)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StageEvidence:
+    """One stage of one judge beside people, unit by unit.
+
+    - `judge, human`: (units,): 1, 0, or NaN where there is no decision.
+    - `clusters`: (units,): the picture of each unit's item. `weights`: (units,): 1 / probability of
+      the answer's being labelled.
+    - `not_asked`: units about which the judge holds no reply; `unread`: units whose reply says
+      neither yes nor no, or failed; `unresolved`: units on which people do not agree; `unit, yes,
+      no`: what is decided, in words.
+    """
+
+    role: str
+    label: str
+    """What cells call the judge."""
+    unit: str
+    yes: str
+    no: str
+    judge: Array
+    human: Array
+    clusters: Sequence[str]
+    weights: Array
+    not_asked: int
+    unread: int
+    unresolved: int
+
+
+def labelled_units(benchmark: Benchmark, form: Form, labels: Labels) -> list[LabelledUnit]:
+    """Return the units that people labelled, by stage; several raters' labels by majority.
+
+    What was adjudicated takes the place of the raters' own. A unit that one rater alone wrote, as a
+    fact that this rater added, has that rater's label.
+    """
+    by_answer: dict[tuple[str, str], list[Judgement]] = {}
+    for judgement in labels.judgements:
+        if judgement.judge.partition(RATER)[0] == HUMAN and benchmark.stages:
+            by_answer.setdefault((judgement.respondent, judgement.item), []).append(judgement)
+    units = []
+    for (respondent, item), judgements_of_answer in by_answer.items():
+        own = [j for j in judgements_of_answer if RATER in j.judge] or judgements_of_answer
+        settled = [
+            j
+            for j in own
+            if j.judge.endswith(f"{RATER}{ADJUDICATION}") and LabelContext.of(j).stages
+        ]
+        stages_said = [LabelContext.of(j).stages for j in settled or own]
+        for role in benchmark.stages:
+            texts = dict.fromkeys(text for stages in stages_said for text in stages.get(role, {}))
+            for text in texts if item in form.by_id else ():
+                votes = [[float(s[role][text])] for s in stages_said if text in s.get(role, {})]
+                (label,) = pooled_labels(votes)
+                units.append(
+                    LabelledUnit(
+                        role=role,
+                        item=form.by_id[item],
+                        respondent=respondent,
+                        text=text,
+                        label=float(label),
+                    )
+                )
+    return units
+
+
+def stage_evidence(
+    benchmark: Benchmark,
+    judges: Sequence[Judge],
+    cell: Cell,
+    units: Sequence[LabelledUnit],
+    answers: Answers,
+    probabilities: Mapping[tuple[str, str], float],
+) -> tuple[StageEvidence, ...]:
+    """Compare each judge's stored decisions with people's labels, judge by judge and stage by
+    stage.
+
+    Units of answers that are not there are left out, and with probabilities those of answers that
+    have none.
+    """
+    used = [
+        u for u in units if u.answer in answers and (not probabilities or u.answer in probabilities)
+    ]
+    asked = units_asked(used, answers)
+    evidence = []
+    for judge in judges if used else ():
+        stages_said = decisions(benchmark, asked, _asks(benchmark, judge, cell, used, answers))
+        for role, stage in benchmark.stages.items():
+            own = [
+                (unit, verdict)
+                for unit, verdict in zip(used, stages_said, strict=True)
+                if unit.role == role
+            ]
+            if not own:
+                continue
+            evidence.append(
+                StageEvidence(
+                    role=role,
+                    label=judge.label,
+                    unit=stage.unit,
+                    yes=stage.yes,
+                    no=stage.no,
+                    judge=np.array([np.nan if v.value is None else v.value for _, v in own]),
+                    human=np.array([unit.label for unit, _ in own]),
+                    clusters=tuple(u.item.cluster or u.item.image or u.item.id for u, _ in own),
+                    weights=np.array(
+                        [1 / probabilities[u.answer] if probabilities else 1.0 for u, _ in own]
+                    ),
+                    not_asked=sum(v.state == "missing" for _, v in own),
+                    unread=sum(not v.scored and v.state != "missing" for _, v in own),
+                    unresolved=sum(unit.label != unit.label for unit, _ in own),
+                )
+            )
+    return tuple(evidence)
+
+
+def units_asked(units: Sequence[LabelledUnit], answers: Answers) -> list[Unit]:
+    """Prepare the units as a judge is asked about them, leaving out those of missing answers."""
+    return [Unit(u.role, u.item, answers[u.answer], u.text) for u in units if u.answer in answers]
+
+
+def _asks(
+    benchmark: Benchmark, judge: Judge, cell: Cell, units: Sequence[LabelledUnit], answers: Answers
+) -> Callable[[int], AskJudge]:
+    """Return an `ask` that replays stored replies and asks nobody."""
+    if isinstance(judge, Judging):
+        asking = judge.asking(0)
+        return lambda _: asking
+    heard = {u.answer: _heard(benchmark, judge, cell, u, answers[u.answer]) for u in units}
+    return lambda i: heard[units[i].answer]
+
+
+def _heard(
+    benchmark: Benchmark, judge: BroughtJudge, cell: Cell, unit: LabelledUnit, answer: Response
+) -> AskJudge:
+    """What a file says that a judge replied about one answer, by what it was asked.
+
+    The file has replies in their order: the judge procedure is run on them, and what it asks is
+    noted beside each. A question is known by its words, so that a full stop more or less makes no
+    other one of it.
+    """
+    source = judge.ask_about(unit.respondent, replace(cell, judge=judge.label))(unit.item)
+    known: dict[tuple[str, str], str] = {}
+
+    async def noted(role: str, prompt: str, image: str | None = None, schema: Any = None) -> str:
+        reply = await source(role, prompt, image, schema)
+        known[role, _words(prompt)] = reply
+        return reply
+
+    async def ask(role: str, prompt: str, image: str | None = None, schema: Any = None) -> str:
+        if (role, _words(prompt)) not in known:
+            raise NotAsked("the files hold no reply about it", place=role)
+        return known[role, _words(prompt)]
+
+    verdicts(benchmark, Form(ORIGINAL, (unit.item,)), {unit.respondent: [answer]}, lambda _: noted)
+    return ask
+
+
+def _words(prompt: str) -> str:
+    return " ".join(re.findall(r"\w+", prompt.lower()))

@@ -12,20 +12,30 @@ import math
 import os
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
-from hqm.errors import DataError, UsageError
+from hqm.errors import DataError, DesignError, UsageError
 from hqm.files.records import read_records, take
 from hqm.imports.human_labels import ADJUDICATION as ADJUDICATION
 from hqm.imports.human_labels import LEAST_PROBABILITY
+from hqm.psychometrics import (
+    active_probabilities,
+    errors_from_disagreement,
+    expected_width,
+    systematic_sample,
+)
 from hqm.psychometrics.bootstrap import stream
+from hqm.psychometrics.label_sampling import LARGEST_TAU
+from hqm.psychometrics.result import Array
+from hqm.scoring.matrix import ScoreMatrix
 from hqm.signature import digest
-from hqm.types import ORIGINAL, Item, Response
+from hqm.types import ORIGINAL, Cell, Item, Response
 
 Design = Literal["uniform", "same-items", "active"]
 DESIGNS: tuple[Design, ...] = get_args(Design)
@@ -347,3 +357,383 @@ def _spread(waiting: dict[str, deque[str]], count: int, rng: np.random.Generator
         left[chosen] -= 1
         last = chosen
     return order
+
+
+# --- which answers are drawn for a plan, and how wide its intervals will be ---
+
+
+SUPPOSED_ERROR = 0.1
+"""Where nothing is known about the scorer's errors, one score of ten is supposed to be wrong."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """An answer that may be chosen for labelling."""
+
+    item: str
+    respondent: str
+    cluster: str
+    digest: str
+    score: float = math.nan
+    """The benchmark's score of it, 0 to 1; NaN where it has none."""
+    error: float = math.nan
+    """The chance that this score is wrong, where anything is known about it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorSource:
+    """The chance that each score is wrong, (respondents, items), before anybody labels, and its
+    source.
+    """
+
+    errors: Array
+    name: str
+    """In words; empty where there is no source."""
+    calibrated: bool = False
+    """Whether the chances may be taken for what they say, and not only for which answers are
+    doubtful.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What a plan is expected to give."""
+
+    width: float
+    """Of the 95% interval of the mean corrected score."""
+    width_of_one: float
+    """Of that of a single respondent's score."""
+    labels: int
+    supposed_error: float
+    """The mean chance that a score is wrong, on which the forecast rests."""
+    needed: int | None = None
+    """The labels needed for the width that was asked for; None where no number of labels reaches
+    it, or none was asked for.
+    """
+
+
+def errors_known(matrices: Mapping[Cell, ScoreMatrix], reference: Cell) -> ErrorSource:
+    """Estimate the chance that each score is wrong from the first available source.
+
+    They are: scores between 0 and 1 that a judge gave as probabilities; disagreement with other
+    judges, or with the same judge asked again; disagreement of rule and judge; disagreement of
+    runs.
+    """
+    first = matrices[reference]
+    values = first.values
+    there = np.isfinite(values)
+    if reference.judge != "rule" and bool(((values[there] > 0) & (values[there] < 1)).any()):
+        return ErrorSource(
+            errors=np.where(there, np.minimum(values, 1 - values), np.nan),
+            name="the judge's probabilities",
+            calibrated=True,
+        )
+    of_judges = [cell for cell in matrices if reference.differing(cell) == ("judge",)]
+    by_rule = [cell for cell in of_judges if "rule" in (cell.judge, reference.judge)]
+    by_judges = [cell for cell in of_judges if cell not in by_rule]
+    of_runs = [cell for cell in matrices if reference.differing(cell) == ("run",)]
+    for cells, name in (
+        (by_judges, "disagreement of judges or of a judge asked again"),
+        (by_rule, "disagreement of rule and judge"),
+        (of_runs, "disagreement of runs"),
+    ):
+        if cells:
+            differing, others = np.zeros(values.shape), np.zeros(values.shape)
+            for cell in cells:
+                other = (
+                    matrices[cell].take(first.respondents, [item.id for item in first.items]).values
+                )
+                both = there & np.isfinite(other)
+                others += both
+                differing += np.where(both, np.abs(other - values) > 0.5, 0)
+            errors = errors_from_disagreement(differing.ravel(), others.ravel()).reshape(
+                values.shape
+            )
+            if np.isfinite(errors).any():
+                return ErrorSource(
+                    errors=errors, name=name, calibrated=name != "disagreement of runs"
+                )
+    return ErrorSource(errors=np.full(values.shape, np.nan), name="")
+
+
+def chances(candidates: Sequence[Candidate], design: Design, labels: float, tau: float) -> Array:
+    """(candidates,): with which probability each is chosen; of `same-items`, that of its item.
+
+    Raises
+    ------
+    DesignError
+        There are more labels than answers, or an active design has nothing to go by.
+    """
+    size = len(candidates)
+    if not 1 <= labels <= size:
+        raise DesignError(
+            f"{labels:,.0f} labels cannot be had of {size:,} answers",
+            remedy=f"Ask for 1 to {size:,} with --labels.",
+        )
+    if design != "active":
+        return np.full(size, labels / size)
+    errors = np.array([candidate.error for candidate in candidates])
+    if not np.isfinite(errors).any():
+        raise DesignError(
+            (
+                "an active design needs to know which scores are doubtful, and the store has one"
+                " administration by one scorer"
+            ),
+            remedy=(
+                "Store a second run or a second judge (--judge, --set rejudge=2), or choose"
+                " --design uniform."
+            ),
+        )
+    return active_probabilities(errors, labels, tau)
+
+
+def draw(
+    candidates: Sequence[Candidate], plan: LabelPlan, labels: int, rng: np.random.Generator
+) -> tuple[PlanRow, ...]:
+    """Draw the answers of a plan, and assign each to its raters.
+
+    `uniform` draws every answer with one probability, as many of each respondent, and spread over
+    the pictures. `same-items` draws items, spread over the pictures, and takes the answers of all
+    respondents to them. `active` draws with the probabilities of `active_probabilities`. The sample
+    has the size that was asked for, or in `same-items` the nearest full number of items. The order
+    of the candidates does not matter.
+    """
+    # a store lists respondents as their first answers came, which is by chance where several answer
+    # at a time
+    candidates = sorted(candidates, key=lambda candidate: (candidate.respondent, candidate.item))
+    if plan.design == "same-items":
+        chosen = _same_items(candidates, labels, rng)
+    else:
+        p = chances(candidates, plan.design, labels, plan.tau)
+        order = (
+            _spread_over_pictures(candidates, rng)
+            if plan.design == "uniform"
+            else rng.permutation(len(candidates))
+        )
+        drawn = systematic_sample(p[order], rng)
+        chosen = [(candidates[i], float(p[i])) for i in order[drawn]]
+    rng.shuffle(chosen)
+    stratified = plan.design == "uniform"
+    rows = [
+        PlanRow(
+            uid=rng.bytes(6).hex(),
+            item=c.item,
+            respondent=c.respondent,
+            answer_digest=c.digest,
+            probability=p,
+            stratum=c.respondent if stratified else "",
+        )
+        for c, p in chosen
+    ]
+    return tuple(_given_out(rows, plan, rng))
+
+
+def _spread_over_pictures(
+    candidates: Sequence[Candidate], rng: np.random.Generator
+) -> npt.NDArray[np.intp]:
+    """Order the answers by respondent, each with its own random order of pictures."""
+    respondents = {
+        name: i for i, name in enumerate(dict.fromkeys(c.respondent for c in candidates))
+    }
+    pictures = {name: i for i, name in enumerate(dict.fromkeys(c.cluster for c in candidates))}
+    places = np.array([rng.permutation(len(pictures)) for _ in respondents])
+    who = np.array([respondents[c.respondent] for c in candidates])
+    order = places[who, [pictures[c.cluster] for c in candidates]]
+    return np.lexsort((rng.random(len(candidates)), order, who))
+
+
+def _same_items(
+    candidates: Sequence[Candidate], labels: int, rng: np.random.Generator
+) -> list[tuple[Candidate, float]]:
+    by_item: dict[str, list[Candidate]] = {}
+    for candidate in candidates:
+        by_item.setdefault(candidate.item, []).append(candidate)
+    each = len(candidates) / len(by_item)
+    count = round(labels / each)
+    if not 1 <= count <= len(by_item):
+        raise DesignError(
+            (
+                f"{labels:,} labels make {labels / each:.1f} items with the answers of all"
+                f" respondents, of {len(by_item):,}"
+            ),
+            remedy=f"Ask for {math.ceil(each):,} to {len(candidates):,} with --labels.",
+        )
+    firsts = [replace(of_item[0], respondent="") for of_item in by_item.values()]
+    order = _spread_over_pictures(firsts, rng)
+    p = count / len(by_item)
+    drawn = order[systematic_sample(np.full(len(firsts), p), rng)]
+    return [(candidate, p) for i in drawn for candidate in by_item[firsts[i].item]]
+
+
+def _given_out(rows: Sequence[PlanRow], plan: LabelPlan, rng: np.random.Generator) -> list[PlanRow]:
+    """Assign raters: all of them to a random share of the rows, the other rows evenly."""
+    names = plan.raters
+    shared = set(rng.permutation(len(rows))[: round(plan.overlap * len(rows))].tolist())
+    dealt = 0
+    assigned = []
+    for i, row in enumerate(rows):
+        if i in shared or len(names) <= 1:
+            assigned.append(replace(row, raters=names))
+        else:
+            assigned.append(replace(row, raters=(names[dealt % len(names)],)))
+            dealt += 1
+    return assigned
+
+
+def with_gold(
+    rows: Sequence[PlanRow],
+    gold: Mapping[tuple[str, str], float],
+    candidates: Sequence[Candidate],
+    raters: tuple[str, ...],
+    rng: np.random.Generator,
+) -> tuple[PlanRow, ...]:
+    """Mix in gold answers, which all raters label.
+
+    One that the design drew as well keeps its probability.
+    """
+    by_answer = {(c.respondent, c.item): c for c in candidates}
+    marked = [
+        (
+            replace(row, gold=gold[row.respondent, row.item], raters=raters)
+            if (row.respondent, row.item) in gold
+            else row
+        )
+        for row in rows
+    ]
+    drawn = {(row.respondent, row.item) for row in rows}
+    added = [
+        PlanRow(
+            uid=rng.bytes(6).hex(),
+            item=item,
+            respondent=respondent,
+            raters=raters,
+            gold=label,
+            answer_digest=by_answer[respondent, item].digest,
+        )
+        for (respondent, item), label in gold.items()
+        if (respondent, item) not in drawn
+    ]
+    every = [*marked, *added]
+    return tuple(every[i] for i in rng.permutation(len(every)))
+
+
+def forecast(
+    candidates: Sequence[Candidate],
+    design: Design,
+    labels: int,
+    *,
+    tau: float = 0.0,
+    supposed_error: float | None = None,
+    width: float | None = None,
+) -> Forecast:
+    """Forecast the width of the intervals, and the number of labels that a width needs.
+
+    `supposed_error` is the share of wrong scores where the answers' own chances of error are not
+    known or not to be believed: with an active design they are then scaled to it.
+    """
+    scored = [c for c in candidates if math.isfinite(c.score)]
+    if len(scored) < 2:
+        raise DesignError(
+            "no two answers have a score", remedy="Score them, or plan without a forecast."
+        )
+    scores = np.clip(np.array([c.score for c in scored]), 0, 1)
+    assigned = np.array([c.error for c in scored])
+    known = np.isfinite(assigned)
+    mean = float(assigned[known].mean()) if known.any() else SUPPOSED_ERROR
+    wanted = mean if supposed_error is None else supposed_error
+    errors = np.where(known, assigned, mean)
+    errors = np.clip(errors * (wanted / mean if mean > 0 else 1.0), 0.0, 0.5)
+    together, alike = _together(scored, scores, design, labels), _alike(scored, scores)
+
+    def of(count: float) -> float:
+        p = chances(scored, design, min(count, len(scored)), tau)
+        return expected_width(scores, errors, p, together=together, alike=alike)
+
+    each = max(1, len({c.respondent for c in scored}))
+    needed = None
+    if width is not None and of(len(scored)) <= width:
+        low, high = 1, len(scored)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if of(middle) <= width else (middle + 1, high)
+        needed = low
+    return Forecast(
+        width=of(labels),
+        width_of_one=_of_single(scores, errors, each, labels),
+        labels=labels,
+        supposed_error=float(errors.mean()),
+        needed=needed,
+    )
+
+
+def _of_single(scores: Array, errors: Array, respondents: int, labels: int) -> float:
+    """The width for one respondent of average score, of whom an equal share of the answers is
+    labelled.
+    """
+    some = np.sort(scores)[respondents // 2 :: respondents]
+    if len(some) < 2:
+        return math.nan
+    p = np.full(len(some), min(1.0, max(labels / respondents, 1.0) / len(some)))
+    return expected_width(some, np.full(len(some), errors.mean()), p)
+
+
+def _alike(candidates: Sequence[Candidate], scores: Array) -> float:
+    """Estimate the design effect: answers about one picture are alike, which raises the
+    variance.
+    """
+    _, picture = np.unique([c.cluster for c in candidates], return_inverse=True)
+    left = scores - scores.mean()
+    sums = np.bincount(picture, weights=left)
+    count, alone = len(sums), float((left**2).sum())
+    return count / (count - 1) * float((sums**2).sum()) / alone if count > 1 and alone > 0 else 1.0
+
+
+def _together(candidates: Sequence[Candidate], scores: Array, design: Design, labels: int) -> float:
+    """The design effect of labels about one picture, as far as the scores show it: 1 + (labels of a
+    picture - 1) of their correlation.
+
+    The errors' own correlation is not known beforehand; that of the scores stands in for it.
+    """
+    _, who = np.unique([c.respondent for c in candidates], return_inverse=True)
+    _, picture = np.unique([c.cluster for c in candidates], return_inverse=True)
+    means = np.bincount(who, weights=scores) / np.bincount(who)
+    left = scores - means[who]
+    sizes = np.bincount(picture)
+    sums = np.bincount(picture, weights=left)
+    pairs = float((sizes * (sizes - 1)).sum())
+    variance = float((left**2).mean())
+    if pairs <= 0 or variance <= 0:
+        return 1.0
+    correlation = max(0.0, float((sums**2).sum() - (left**2).sum()) / pairs / variance)
+    share = labels / len(candidates)
+    if design == "same-items":
+        _, item = np.unique([c.item for c in candidates], return_inverse=True)
+        of_item = len(candidates) / (int(item.max()) + 1)
+        others = of_item - 1 + share * (len(candidates) / len(sizes) - of_item)
+    else:
+        others = share * (float((sizes**2).sum()) / len(candidates) - 1)
+    return 1 + max(0.0, others) * correlation
+
+
+def check_design(design: Design, raters: Sequence[str], overlap: float, tau: float) -> None:
+    """Refuse a plan that cannot be meant.
+
+    Raises
+    ------
+    UsageError
+        A rater is named twice, or a share is none.
+    """
+    if not raters or any(not name.strip() for name in raters):
+        raise UsageError("no rater is named", remedy="Name them with --raters anna,ben.")
+    if len(set(raters)) < len(raters):
+        twice = next(name for name in raters if list(raters).count(name) > 1)
+        raise UsageError(
+            f"the rater {twice!r} is named twice", remedy="Give every rater a name of their own."
+        )
+    if not 0 <= overlap <= 1:
+        raise UsageError(f"the overlap is {overlap}", remedy="It is a share from 0 to 1.")
+    if design == "active" and not 0 < tau <= LARGEST_TAU:
+        raise UsageError(
+            f"tau is {tau}",
+            remedy=f"It is above 0 and at most {LARGEST_TAU}: the rest is drawn uniformly.",
+        )

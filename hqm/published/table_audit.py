@@ -2,15 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from hqm.psychometrics import FamilyDependence, family_dependence, stream
-from hqm.published.printed_table import Column, Direction, Published, read_table
-from hqm.published.table_columns import is_summary, pivoted, subscales_of
+from hqm.psychometrics import (
+    Coefficient,
+    FamilyDependence,
+    RangeRestriction,
+    bland_altman,
+    concordance,
+    cronbach_alpha,
+    dependability,
+    equivalence,
+    equivalence_margin,
+    family_dependence,
+    icc,
+    independent_differences,
+    item_analysis,
+    kendall_tau_b,
+    leave_one_out,
+    mean_shift,
+    noise_floor,
+    omega_t,
+    pearson,
+    range_restriction,
+    spearman,
+    split_half,
+    standardized_alpha,
+    standardized_reliability,
+    stream,
+    top_k_overlap,
+)
+from hqm.published.printed_table import (
+    Column,
+    Direction,
+    Published,
+    Subscales,
+    is_summary,
+    metric_of,
+    pivoted,
+    read_table,
+    subscales_of,
+)
 from hqm.published.table_contradictions import (
     Checked,
     Contradiction,
@@ -18,9 +56,10 @@ from hqm.published.table_contradictions import (
     identities_of,
     parts_of,
 )
-from hqm.published.table_estimates import Maker, of_subscales, of_two
 from hqm.respondents.kinds import check_families, families_of
-from hqm.types import Estimate
+from hqm.signature import sign
+from hqm.types import Estimate, Interval, finite
+from hqm.version import __version__
 
 __all__ = ["Published", "TableAudit", "audit_table", "read_table"]
 
@@ -198,4 +237,530 @@ def _flags(n: int, dependence: FamilyDependence) -> tuple[Mapping[str, Any], ...
     return tuple(
         {"flag": name, "sentence": sentence, "what_to_do": FLAGS[name]}
         for name, sentence in flags.items()
+    )
+
+
+# --- what the columns of a table estimate ---
+
+
+# ----------------------------------------------------------------------
+# Coefficients of a published table as signed estimates.
+# ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Turns coefficients into signed estimates about a table."""
+
+    table: Published
+
+    def __call__(
+        self,
+        indicator: str,
+        metric: str,
+        coefficient: Coefficient,
+        first: str = "",
+        other: str = "",
+        flags: Sequence[str] = (),
+        items: int | None = None,
+        **detail: Any,
+    ) -> Estimate:
+        spans: tuple[Interval, ...] = ()
+        low, high, method = coefficient.low, coefficient.high, coefficient.method
+        if math.isfinite(low):
+            spans = (Interval(low, high, "model_population", method, coefficient.level),)
+        n = coefficient.n or len(self.table.respondents)
+        few = ("FEW_MODELS",) if spans and n < 20 else ()
+        signature = sign(
+            {
+                "table": self.table.name,
+                "data": self.table.digest,
+                "metric": metric,
+                "first": first,
+                "other": other,
+                "respondents": n,
+                "items": items or "unknown",
+                "statistic": indicator,
+                "interval": method.replace(" ", "_") or "none",
+                "hqm": __version__,
+            }
+        )
+        return Estimate(
+            indicator,
+            metric,
+            "",
+            first,
+            other,
+            coefficient.value if math.isfinite(coefficient.value) else None,
+            coefficient.status,
+            coefficient.reason,
+            spans,
+            n,
+            items or 0,
+            0,
+            (*flags, *few),
+            signature,
+            detail,
+        )
+
+
+Array = npt.NDArray[np.float64]
+_LENGTH = 1000
+_MOST_PAIRED = 200
+"""Columns are correlated pairwise up to this number."""
+_LIMITS = (
+    "columns are taken as drawn from others like them, and count equally; with one score a cell,"
+    " what a respondent does in a column beyond its own mean, and the luck of the column's items,"
+    " are one error; the interval is over respondents, and supposes that this error is normal and"
+    " equally large everywhere"
+)
+
+
+_NEEDS_ITEMS = "the answers to single items are not in the table"
+_NO_ITEMS = "the number of items is not known: give it with --items"
+_ONE_FAMILY = (
+    "all respondents are of one family, so that no interval over others can be had; name families"
+    " with --family"
+)
+
+
+def _independent(dependence: FamilyDependence) -> tuple[float, str]:
+    """Return how many respondents are independent, or why there is no interval."""
+    if dependence.families == 1:
+        return 1.0, _ONE_FAMILY
+    if math.isfinite(dependence.n_eff):
+        few = (
+            f"only {dependence.n_eff:.1f} of the respondents are independent"
+            if dependence.n_eff < 3
+            else ""
+        )
+        return dependence.n_eff, few
+    return float(dependence.n), ""
+
+
+def _widened(value: Coefficient, n_eff: float) -> Coefficient:
+    """Return Student's interval of a mean, for the number of independent respondents."""
+    n = value.n
+    if not math.isfinite(value.low) or n_eff >= n - 1e-9:
+        return value
+    if n_eff < 3:
+        return replace(value, low=math.nan, high=math.nan)
+    from scipy.special import stdtrit
+
+    tail = 0.5 + value.level / 2
+    half = (
+        (value.high - value.low)
+        / 2
+        * float(stdtrit(n_eff - 1, tail) / stdtrit(n - 1, tail))
+        * math.sqrt(n / n_eff)
+    )
+    return replace(
+        value,
+        low=value.value - half,
+        high=value.value + half,
+        method=f"{value.method}, n_eff {n_eff:.4g}",
+    )
+
+
+def of_two(
+    make: Maker,
+    table: Published,
+    places: Sequence[int],
+    families: Sequence[str],
+    margin: float | None,
+) -> Iterable[Estimate]:
+    """Two columns as two administrations."""
+    first, other = (table.about[j] for j in places)
+    reversed_ = first.lower_is_better != other.lower_is_better
+    ranked = [table.turned(table.columns[j]) for j in places]
+    known = np.isfinite(ranked[0]) & np.isfinite(ranked[1])
+    x, y = ranked[0][known], ranked[1][known]
+    # differences are told as printed, unless one column must be turned round
+    a, b = (x, y) if reversed_ else (table.values[known, places[0]], table.values[known, places[1]])
+    dependence = family_dependence(
+        (x + y) / 2,
+        [family for family, there in zip(families, known.tolist(), strict=True) if there],
+    )
+    n_eff, without = _independent(dependence)
+    metric, names = "score", (first.name, other.name)
+    items = first.items if first.items == other.items else None
+    flags = ("REVERSED",) if reversed_ else ()
+    lost = len(known) - int(known.sum())
+
+    def signed(
+        statistic: str, coefficient: Coefficient, *, more: Sequence[str] = (), **detail: Any
+    ) -> Estimate:
+        if lost:
+            detail["respondents_left_out"] = lost
+        if without and coefficient.status == "ok":
+            detail["no_interval"] = without
+        return make(
+            f"agreement.{statistic}", metric, coefficient, *names, (*more, *flags), items, **detail
+        )
+
+    related: dict[str, Any] = {
+        "n_effective": n_eff,
+        "families": [
+            family for family, there in zip(families, known.tolist(), strict=True) if there
+        ],
+    }
+    r = pearson(x, y, **related)
+    influence = _influence(x, y)
+    yield signed(
+        "pearson",
+        r,
+        more=influence.pop("flags", ()),
+        n_effective=finite(dependence.n_eff),
+        **influence,
+    )
+    yield signed("spearman", spearman(x, y, **related))
+    yield signed("tau_b", kendall_tau_b(x, y, **related))
+    both = icc(np.stack([x, y], axis=1), **related)
+    if first.scale == other.scale:
+        yield signed("icc_a1", both.a1, sem=finite(both.sem_agreement), mdc95=finite(both.mdc95))
+        yield signed("icc_c1", both.c1, sem=finite(both.sem_consistency))
+        for name, value in (
+            ("icc_11", both.one_way),
+            ("icc_1k", both.one_way_k),
+            ("icc_ak", both.ak),
+            ("icc_ck", both.ck),
+        ):
+            yield signed(name, value)
+        yield signed("ccc", concordance(x, y, **related).ccc)
+        yield signed("mean_shift", _widened(mean_shift(a, b), n_eff))
+        limits = bland_altman(a, b)
+        yield signed(
+            "limits_of_agreement",
+            _widened(limits.bias, n_eff),
+            lower=finite(limits.lower.value),
+            upper=finite(limits.upper.value),
+        )
+        p, about = _equivalent(a, b, margin, n_eff)
+        yield signed("equivalence", p, **about)
+    else:
+        apart = Coefficient.absent(
+            "not_applicable",
+            "the two columns are on different scales, so that only their orders compare",
+        )
+        for name in (
+            "icc_a1",
+            "icc_c1",
+            "icc_11",
+            "icc_1k",
+            "icc_ak",
+            "icc_ck",
+            "ccc",
+            "mean_shift",
+            "limits_of_agreement",
+            "equivalence",
+        ):
+            yield signed(name, apart)
+    for k in (1, 3, 5):
+        if k < len(x):
+            yield signed(
+                f"top_{k}",
+                top_k_overlap(x, y, k),
+                chance=k / len(x),
+                direction=_directions((first, other)),
+            )
+    restricted = range_restriction(x, lambda chosen: pearson(x[chosen], y[chosen]).value)
+    yield signed(
+        "pearson_top_half",
+        _observed(restricted),
+        u=finite(restricted.u),
+        direction=_directions((first, other)),
+    )
+    if items and first.scale and first.scale == other.scale:
+        floor = noise_floor(table.values[known, places[0]] / first.scale, items)
+        near = (
+            floor.status == "ok"
+            and r.status == "ok"
+            and r.value <= floor.value + 0.5 * (1 - floor.value)
+        )
+        yield signed("noise_floor", floor, more=("NOISE_FLOOR",) if near else ())
+        yield signed(
+            f"icc_a1_{_LENGTH}", standardized_reliability(both.a1, items, _LENGTH), length=_LENGTH
+        )
+    else:
+        reason = _NO_ITEMS if first.scale else "the scores are no shares of items"
+        unknown = Coefficient.absent("not_applicable", reason)
+        yield signed("noise_floor", unknown)
+        yield signed(f"icc_a1_{_LENGTH}", unknown)
+    for name in ("rho_g", "item_agreement"):
+        yield signed(name, Coefficient.absent("not_applicable", _NEEDS_ITEMS))
+
+
+def _equivalent(
+    a: Array, b: Array, declared: float | None, n_eff: float
+) -> tuple[Coefficient, dict[str, Any]]:
+    """The P-value of an equivalence test, where a margin is declared: the table holds no seeds, and
+    sets none itself.
+    """
+    margin = equivalence_margin(declared)
+    if declared is None:
+        reason = (
+            "no margin is declared (--set margin=...), and a table without reruns shows no noise of"
+            " seeds that could set one"
+        )
+        return Coefficient.absent("not_applicable", reason), {}
+    if margin.status != "ok":
+        return Coefficient.absent(margin.status, margin.reason), {}
+    if n_eff < len(a) - 1e-9:
+        reason = "some respondents are relatives, which the test takes for independent"
+        return Coefficient.absent("not_applicable", reason), {"margin": margin.value}
+    tested = equivalence(a, b, margin.value)
+    p = (
+        Coefficient(tested.p, n=len(a))
+        if tested.status == "ok"
+        else Coefficient.absent(tested.status, tested.reason)
+    )
+    return p, {
+        "margin": margin.value,
+        "margin_from": "declared",
+        "shift": finite(tested.shift.value),
+    }
+
+
+def _influence(x: Array, y: Array) -> dict[str, Any]:
+    left_out = leave_one_out(lambda chosen: pearson(x[chosen], y[chosen]).value, len(x), scores=x)
+    if left_out.status != "ok":
+        return {}
+    return {
+        "without_low": finite(left_out.low),
+        "without_high": finite(left_out.high),
+        "flags": tuple(f for f in left_out.flags if f == "DOMINANT_MODEL"),
+    }
+
+
+def _observed(restricted: RangeRestriction) -> Coefficient:
+    """A reliability among the best half."""
+    if restricted.status == "ok" and math.isfinite(restricted.observed):
+        return Coefficient(restricted.observed, n=restricted.n_top)
+    return Coefficient.absent("insufficient", restricted.reason or "too few respondents")
+
+
+def _directions(about: Sequence[Column]) -> str:
+    """Say which direction is good, and which of it is an assumption."""
+    ways = {column.better or "higher, supposed" for column in about}
+    return ways.pop() if len(ways) == 1 else "by column"
+
+
+def of_subscales(
+    make: Maker, parts: Subscales, families: Sequence[str], seed: int
+) -> Iterable[Estimate]:
+    """Estimate what columns show as subscales, or as items, of one test."""
+    table, scores = make.table, parts.scores
+    complete = np.asarray(np.isfinite(scores).all(axis=1))
+    label = f"{len(parts.columns)} columns"
+    if len(parts.columns) < 2:
+        reason = "a test has two parts or more, and the table has " + (
+            f"one: {parts.columns[0]}" if parts.columns else "none"
+        )
+        for name in ("consistency.alpha", "generalizability.g", "generalizability.phi"):
+            yield make(name, label, Coefficient.absent("insufficient", reason))
+    else:
+        yield from _of_parts(
+            make,
+            parts,
+            scores[complete],
+            [f for f, c in zip(families, complete, strict=True) if c],
+            seed,
+        )
+    dependence = family_dependence(parts.total, families, stream(seed, "families"))
+    yield make("families.icc", "mean", dependence.icc, n_effective=finite(dependence.n_eff))
+    if not table.binary:
+        yield from _with_items(make, parts)
+    for name, why in (
+        (
+            "test_retest.pearson",
+            "the table shows one administration: name two with --columns first,other",
+        ),
+        (
+            "parallel_forms.icc_a1",
+            "the table shows one form: name two columns with --columns first,other",
+        ),
+        (
+            "criterion.pearson",
+            "there are no people's scores: name their column with --columns score,people",
+        ),
+    ):
+        yield make(name, label, Coefficient.absent("not_applicable", why))
+    if table.binary and len(parts.columns) > 1:
+        yield _discrimination(make, parts, label)
+    else:
+        yield make(
+            "items.discrimination", label, Coefficient.absent("not_applicable", _NEEDS_ITEMS)
+        )
+
+
+def _of_parts(
+    make: Maker, parts: Subscales, x: Array, families: Sequence[str], seed: int
+) -> Iterable[Estimate]:
+    label, k = f"{len(parts.columns)} columns", len(parts.columns)
+    total, lost = x.mean(axis=1), len(parts.scores) - len(x)
+    dependence = family_dependence(total, families)
+    n_eff, without = _independent(dependence)
+    shared: dict[str, Any] = {"respondents_left_out": lost} if lost else {}
+    if without:
+        shared["no_interval"] = without
+    related: dict[str, Any] = {"n_effective": n_eff, "families": families}
+    alpha, forms = cronbach_alpha(x, **related), icc(x, **related)
+    phi = dependability(x, stream(seed, "table.phi"), n_effective=n_eff)
+    yield make(
+        "consistency.alpha",
+        label,
+        replace(alpha.coefficient, fixed=None),
+        flags=alpha.coefficient.flags,
+        **shared,
+    )
+    yield make("consistency.alpha_standardized", label, standardized_alpha(x), **shared)
+    for name, mean, single in (("g", forms.ck, forms.c1), ("phi", phi, forms.a1)):
+        one_column = [finite(v) for v in (single.value, single.low, single.high)]
+        yield make(
+            f"generalizability.{name}",
+            label,
+            mean,
+            columns=k,
+            one_column=one_column,
+            limits=_LIMITS,
+            **shared,
+            same_as="ICC(C,k)" if name == "g" else "ICC(A,k)",
+        )
+    yield make(
+        "consistency.omega",
+        label,
+        omega_t(x, families=list(families)),
+        **shared,
+    )
+    halves = split_half(x, stream(seed, "table.halves"))
+    mean_of_halves = (
+        Coefficient(halves.mean, n=halves.n)
+        if halves.status == "ok"
+        else Coefficient.absent(halves.status, halves.reason, halves.n)
+    )
+    yield make(
+        "consistency.split_half",
+        label,
+        mean_of_halves,
+        minimum=finite(halves.minimum),
+        maximum=finite(halves.maximum),
+        splits=halves.splits,
+        **shared,
+    )
+    restricted = range_restriction(
+        total, lambda chosen: cronbach_alpha(x[chosen]).coefficient.value
+    )
+    yield make(
+        "consistency.alpha_top_half",
+        label,
+        _observed(restricted),
+        flags=restricted.flags,
+        u=finite(restricted.u),
+        direction=_directions(parts.about),
+        **shared,
+    )
+    pairs = [(i, j) for i in range(k) for j in range(i)]
+    values = [pearson(x[:, i], x[:, j]).value for i, j in pairs] if k <= _MOST_PAIRED else []
+    known = [v for v in values if math.isfinite(v)]
+    mean_r = (
+        Coefficient(float(np.mean(known)), n=len(total))
+        if known
+        else Coefficient.absent("insufficient", "there are no two columns that vary")
+    )
+    matrix = {
+        f"{parts.columns[i]} ~ {parts.columns[j]}": finite(v)
+        for (i, j), v in zip(pairs, values, strict=False)
+    }
+    yield make("consistency.mean_correlation", label, mean_r, correlations=matrix, **shared)
+
+
+def _discrimination(make: Maker, parts: Subscales, label: str) -> Estimate:
+    """Estimate item statistics of a table whose columns are single items."""
+    study = item_analysis(parts.scores)
+    rest = [item.item_rest for item in study.items if math.isfinite(item.item_rest)]
+    value = (
+        Coefficient(float(np.median(rest)), n=len(parts.scores))
+        if rest
+        else Coefficient.absent("degenerate", "no item varies")
+    )
+    places = {
+        "ids": list(parts.columns),
+        "difficulty": [finite(item.difficulty) for item in study.items],
+        "item_rest": [finite(item.item_rest) for item in study.items],
+    }
+    return make("items.discrimination", label, value, items=len(parts.columns), map=places)
+
+
+def _with_items(make: Maker, parts: Subscales) -> Iterable[Estimate]:
+    """Estimate the noise floor and the separable pairs from the number of items."""
+    columns: list[tuple[str, Column | None, Array | None]] = [
+        (column.name, column, None if parts.rates is None else parts.rates[:, j])
+        for j, column in enumerate(parts.about)
+    ]
+    sizes = [column.items for column in parts.about]
+    if len(parts.about) > 1:
+        columns.append(("mean", None, parts.rates))
+    for name, column, rates in columns:
+        items = sum(filter(None, sizes)) if all(sizes) else None
+        if column is not None:
+            items = column.items
+        ratio = column is not None and metric_of(column.name)[0] in ("f1", "precision", "recall")
+        reason = "" if items else _NO_ITEMS
+        if rates is None or ratio:
+            reason = "the scores are no shares of items"
+        if reason or rates is None or items is None:
+            none = Coefficient.absent("not_applicable", reason)
+            yield make("test_retest.noise_floor", name, none)
+            yield make("discriminability.separable_pairs", name, none)
+            continue
+        by = rates[:, None] if rates.ndim == 1 else rates
+        own = np.array([items] if column is not None else [n or 0 for n in sizes], dtype=np.float64)
+        there = np.isfinite(by).all(axis=1)
+        names = [make.table.respondents[m] for m in np.flatnonzero(there).tolist()]
+        by = by[there]
+        x = by.mean(axis=1)
+        # the variance of coin flips in the mean of the columns, each with its own number of items
+        noise = (by * (1 - by) / own).sum(axis=1) / by.shape[1] ** 2
+        yield make("test_retest.noise_floor", name, _floor(x, by, own), items=items)
+        lower = (
+            column.lower_is_better
+            if column is not None
+            else all(c.lower_is_better for c in parts.about)
+        )
+        scored = (
+            x if column is not None or len({c.lower_is_better for c in parts.about}) == 1 else None
+        )
+        if scored is None:
+            mixed = Coefficient.absent(
+                "not_applicable", "lower is better in some columns only: their mean is no rate"
+            )
+            yield make("discriminability.separable_pairs", name, mixed, items=items)
+            continue
+        differences = independent_differences(scored, np.sqrt(noise), higher_is_better=not lower)
+        if differences.status != "ok":
+            none = Coefficient.absent(differences.status, differences.reason)
+            yield make("discriminability.separable_pairs", name, none, items=items)
+            continue
+        apart, pairs = differences.separable_pairs(adjust=True)
+        ranks = {names[i]: list(span) for i, span in enumerate(differences.rank_intervals)}
+        yield make(
+            "discriminability.separable_pairs",
+            name,
+            Coefficient(apart / pairs if pairs else math.nan, n=len(x)),
+            items=items,
+            ranks=ranks,
+            assumed="independent items: the least that the table supports",
+            direction=_directions([column] if column is not None else parts.about),
+        )
+
+
+def _floor(x: Array, by: Array, items: Array) -> Coefficient:
+    """Estimate the noise floor of the mean of columns, weighted by their items."""
+    if len(set(items.tolist())) == 1:
+        return noise_floor(x, int(items.sum()), strata=by if by.shape[1] > 1 else None)
+    # n flips at these rates have the variance of the columns' own flips together
+    flips = (by * (1 - by)).mean()
+    own = (by * (1 - by) / items).sum(axis=1).mean() / by.shape[1] ** 2
+    return noise_floor(
+        x, max(2, round(float(flips / own))) if own > 0 else int(items.sum()), strata=by
     )

@@ -21,8 +21,7 @@ from hqm.psychometrics.table_integrity import (
     rounded,
     yes_from,
 )
-from hqm.published.printed_table import Column, Published
-from hqm.published.table_columns import confusion_groups, is_summary, metric_of
+from hqm.published.printed_table import Column, Published, confusion_groups, is_summary, metric_of
 
 # ----------------------------------------------------------------------
 # What of a published table cannot be true, and what it was checked for.

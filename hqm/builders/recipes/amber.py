@@ -12,18 +12,18 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from hqm.builders.balance import balanced, shares, with_matches
-from hqm.builders.built_question import (
+from hqm.builders.graph import (
     Chosen,
     Draft,
+    Object,
     Promise,
     Question,
+    SceneGraph,
     phrase_for,
     share_of_picture,
 )
-from hqm.builders.graph import Object, SceneGraph
 from hqm.builders.lexicon import NUMBERS, plural, singular
 from hqm.builders.measuring import Measured
-from hqm.builders.recipe import Order, Recipe
 from hqm.builders.recipes.pope import (
     absent_names,
     asked_about,
@@ -31,6 +31,7 @@ from hqm.builders.recipes.pope import (
     present_objects,
     wordings,
 )
+from hqm.builders.source import Order, Recipe
 
 PARTS = ("existence", "state", "number", "action", "relation")
 _STATES = ("color", "size", "state", "material", "weather")

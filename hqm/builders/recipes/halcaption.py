@@ -15,7 +15,6 @@ import json
 from collections.abc import Iterator
 
 from hqm.builders.balance import balanced, shares, with_matches
-from hqm.builders.built_question import Chosen, Draft, Promise, Question
 from hqm.builders.caption_writers import (
     KINDS,
     WORDS,
@@ -27,8 +26,9 @@ from hqm.builders.caption_writers import (
     changes_passed,
     changes_written,
 )
+from hqm.builders.graph import Chosen, Draft, Promise, Question
 from hqm.builders.measuring import Measured, lengths
-from hqm.builders.recipe import Order, Recipe
+from hqm.builders.source import Order, Recipe
 from hqm.errors import DataError
 
 LIMIT = 0.55

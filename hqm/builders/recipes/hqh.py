@@ -24,20 +24,22 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
 from hqm.builders.balance import spread, with_open_matches
-from hqm.builders.built_question import (
+from hqm.builders.graph import (
+    Box,
     Chosen,
     Draft,
+    Object,
     Promise,
     Question,
+    SceneGraph,
     phrase_for,
     share_of_picture,
 )
-from hqm.builders.graph import Box, Object, SceneGraph
 from hqm.builders.lexicon import NUMBERS, plural, singular
 from hqm.builders.measuring import Measured
-from hqm.builders.recipe import Order, Recipe
 from hqm.builders.recipes.amber import alone, crowded
 from hqm.builders.recipes.pope import absent_names, present_objects
+from hqm.builders.source import Order, Recipe
 from hqm.types import HALLUCINATION_TYPES
 
 AREA_RATIO = 1.5

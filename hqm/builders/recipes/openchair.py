@@ -13,11 +13,10 @@ import re
 from collections.abc import Sequence
 
 from hqm.builders.balance import spread
-from hqm.builders.built_question import Chosen, Draft, Promise, Question
-from hqm.builders.graph import SceneGraph
+from hqm.builders.graph import Chosen, Draft, Promise, Question, SceneGraph
 from hqm.builders.lexicon import near_names, singular
 from hqm.builders.measuring import Measured
-from hqm.builders.recipe import Order, Recipe
+from hqm.builders.source import Order, Recipe
 from hqm.errors import DataError
 
 INSTRUCTIONS = (

@@ -13,11 +13,10 @@ import re
 from collections.abc import Iterator
 
 from hqm.builders.balance import CoOccurrence, balanced, shares, with_matches
-from hqm.builders.built_question import Chosen, Draft, Promise, Question, share_of_picture
-from hqm.builders.graph import SceneGraph
+from hqm.builders.graph import Chosen, Draft, Promise, Question, SceneGraph, share_of_picture
 from hqm.builders.lexicon import near_names, with_article
 from hqm.builders.measuring import Measured, words_alone
-from hqm.builders.recipe import Order, Recipe
+from hqm.builders.source import Order, Recipe
 from hqm.errors import DataError
 
 PARTS = ("random", "popular", "adversarial")

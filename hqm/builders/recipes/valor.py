@@ -18,16 +18,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from hqm.builders.balance import SKEWS, CoOccurrence, skew
-from hqm.builders.built_question import Chosen, Draft, Promise, Question
-from hqm.builders.graph import SceneGraph
+from hqm.builders.graph import Chosen, Draft, Promise, Question, SceneGraph
 from hqm.builders.measuring import Measured
-from hqm.builders.recipe import Order, Recipe
 from hqm.builders.recipes.openchair import (
     INSTRUCTIONS,
     inventory_of,
     vocabulary_file,
     vocabulary_of,
 )
+from hqm.builders.source import Order, Recipe
 from hqm.errors import DataError
 
 LEAST = 20
