@@ -165,7 +165,7 @@ def test_a_picture_is_known_by_its_bytes(store: Store, make_benchmark: Callable[
 
 
 def test_a_link_out_of_the_image_folder_is_refused(tmp_path: Path) -> None:
-    from hqm.files.images import image_path
+    from hqm.files.cache import image_path
 
     (tmp_path / "secret.png").write_bytes(b"x")
     (tmp_path / "images").mkdir()

@@ -10,7 +10,8 @@ from typing import Any
 
 from hqm.benchmark.adapter import Benchmark
 from hqm.errors import ImageError
-from hqm.files.images import check_picture, is_url, scaled
+from hqm.files.cache import is_url
+from hqm.files.images import check_picture, scaled
 from hqm.respondents.base import (
     RecordedRespondent,
     Request,

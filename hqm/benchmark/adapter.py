@@ -23,7 +23,8 @@ from hqm.benchmark.findings import Finding
 from hqm.benchmark.items import read_items
 from hqm.benchmark.judge_api import AskJudge, Part, Prompts, Stage, read_replies
 from hqm.errors import AnswerError, CardError, DataError, UsageError
-from hqm.files.images import Checksums, ImageSource, is_url, open_images
+from hqm.files.cache import is_url
+from hqm.files.images import Checksums, ImageSource, open_images
 from hqm.files.records import read_json, read_text
 from hqm.forms.grammar import is_negated
 from hqm.forms.wording import render_options

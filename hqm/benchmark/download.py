@@ -23,7 +23,8 @@ from urllib.request import Request, build_opener
 from hqm.benchmark.card import Card, SourceFile
 from hqm.benchmark.registry import adapter_of
 from hqm.errors import CardError, DataError, UsageError
-from hqm.files.images import Checksums, is_url, safe_name
+from hqm.files.cache import is_url, safe_name
+from hqm.files.images import Checksums
 from hqm.files.web_images import SameScheme
 from hqm.signature import sha256_file
 from hqm.version import __version__

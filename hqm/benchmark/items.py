@@ -12,7 +12,7 @@ from typing import Any
 
 from hqm.benchmark.card import Card, FieldsSection
 from hqm.errors import DataError, FieldError, UsageError
-from hqm.files.images import is_url, safe_name
+from hqm.files.cache import is_url, safe_name
 from hqm.files.records import placed_records, take
 from hqm.types import HALLUCINATION_TYPES, LETTERS, ORIGINAL, Form, Item
 

@@ -13,7 +13,7 @@ from hqm.benchmark.card import Card
 from hqm.benchmark.items import item_of, item_type, option_letter
 from hqm.benchmark.new_sources import Gathered, Name, RowFaults, Source, SourceRow
 from hqm.errors import DataError, HQMError
-from hqm.files.images import is_url
+from hqm.files.cache import is_url
 from hqm.files.records import parse_value
 from hqm.imports.answer_table import columns_by_field
 from hqm.types import HALLUCINATION_TYPES, LETTERS, Task

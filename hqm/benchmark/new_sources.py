@@ -15,16 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import DataError, HQMError, ImageError, UsageError
+from hqm.files.cache import MAX_BYTES, SMALLER, image_path, is_url, safe_name
 from hqm.files.datasets import HubName, Shard, Tree, hub_tree, is_hub, read_info, shards_of
-from hqm.files.images import (
-    MAX_BYTES,
-    SMALLER,
-    ImageSource,
-    check_content,
-    image_path,
-    is_url,
-    safe_name,
-)
+from hqm.files.images import ImageSource, check_content
 from hqm.files.records import Table, open_table, parse_value
 
 

@@ -16,7 +16,8 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.registry import load
 from hqm.builders.source import Recipe, Source
 from hqm.errors import UsageError
-from hqm.files.images import ImageSource, is_url, open_images, safe_name
+from hqm.files.cache import is_url, safe_name
+from hqm.files.images import ImageSource, open_images
 from hqm.files.records import toml_text, write_records
 from hqm.signature import digest
 from hqm.version import __version__

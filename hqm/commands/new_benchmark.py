@@ -24,7 +24,8 @@ from hqm.benchmark.log_benchmark import questions_of_logs
 from hqm.benchmark.new_items import parse_columns, read_questions
 from hqm.benchmark.new_sources import Gathered, open_source
 from hqm.errors import DataError, UsageError
-from hqm.files.images import ImageSource, is_url, open_images
+from hqm.files.cache import is_url
+from hqm.files.images import ImageSource, open_images
 from hqm.files.records import toml_value, write_records
 from hqm.files.whole import whole_folder
 from hqm.psychometrics.bootstrap import stream

@@ -22,7 +22,7 @@ from hqm.builders.benchmark_folder import name_for
 from hqm.decisions.item_choice import METHODS, Array, Numbers
 from hqm.decisions.shortening import Measure, Shortening, shorten_answers
 from hqm.errors import DesignError, ImageError
-from hqm.files.images import is_url, safe_name
+from hqm.files.cache import is_url, safe_name
 from hqm.files.records import toml_text, write_records
 from hqm.files.whole import whole_folder
 from hqm.scoring.matrix import ScoreMatrix, Sums

@@ -2,7 +2,7 @@
 the web.
 
 A source gives the file of a picture by its name. A picture that is not a file of its own is written
-once into the cache (`hqm.files.images`).
+once into the cache (`hqm.files.cache`).
 
 A picture is used only if it is not empty, is within the limits, can be read to its end and, where
 the benchmark lists sizes or hashes, is the one that is listed.
@@ -12,208 +12,32 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from pathlib import Path, PurePosixPath
+from functools import cached_property
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from hqm.errors import DataError, ImageError
+from hqm.files.cache import (
+    MAX_BYTES,
+    SMALLER,
+    cache_folder,
+    image_path,
+    is_url,
+    keep,
+    replacing,
+    safe_name,
+    writing,
+)
 from hqm.files.records import placed_records, read_text
 from hqm.signature import digest_file
 
 if TYPE_CHECKING:
     from PIL import Image
-
-
-MAX_BYTES = 64 * 1024 * 1024
-"""The largest picture file that is used."""
-
-
-def cache_folder() -> Path:
-    """The folder of the cache."""
-    own, home = os.environ.get("HQM_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    return Path(own) if own else (Path(home) if home else Path.home() / ".cache") / "hqm"
-
-
-@contextmanager
-def writing(folder: Path) -> Iterator[None]:
-    """Say in one sentence that the cache cannot be written, while this block writes there."""
-    try:
-        yield
-    except OSError as error:
-        raise DataError(
-            f"the cache cannot be written: {error.strerror}",
-            place=str(folder),
-            remedy="Name another folder with HQM_CACHE.",
-        ) from error
-
-
-@contextmanager
-def replacing(target: Path) -> Iterator[IO[bytes]]:
-    """A file that becomes `target` when the block ends well, in one move; where it breaks off,
-    nothing is left of it.
-    """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = tempfile.NamedTemporaryFile(dir=target.parent, suffix=".part", delete=False)  # noqa: SIM115 (moved at the end)
-    try:
-        with part:
-            yield part
-        os.replace(part.name, target)
-    finally:
-        Path(part.name).unlink(missing_ok=True)
-
-
-def keep(stream: IO[bytes], place: str, *, limit: int = MAX_BYTES) -> Path:
-    """Write a picture into the cache under its hash and return the file; no more than `limit` bytes
-    are read.
-
-    Raises
-    ------
-    ImageError
-        It is larger than the limit, or empty. Errors of the stream itself are not caught.
-    DataError
-        The cache cannot be written.
-    """
-    folder = cache_folder() / "images"
-    running, size, head = hashlib.blake2b(digest_size=16), 0, b""
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        part = tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False)  # noqa: SIM115 (moved at the end)
-    try:
-        with part:
-            while piece := stream.read(1 << 20):
-                size += len(piece)
-                if size > limit:
-                    raise ImageError(
-                        f"the picture is larger than {limit >> 20} MiB", place=place, remedy=SMALLER
-                    )
-                head = head or piece[:16]
-                running.update(piece)
-                with writing(folder):
-                    part.write(piece)
-            with writing(folder):
-                part.flush()
-        if size == 0:
-            raise ImageError(
-                "the picture is empty (0 bytes)", place=place, remedy="Fetch it again."
-            )
-        name = running.hexdigest()
-        target = folder / name[:2] / f"{name}{_suffix(head)}"
-        with writing(folder):
-            target.parent.mkdir(exist_ok=True)
-            os.replace(part.name, target)
-    finally:
-        Path(part.name).unlink(missing_ok=True)
-    return target
-
-
-SMALLER = "Make it smaller, or leave the item out."
-
-
-def is_picture(content: bytes) -> bool:
-    """Whether bytes begin as a picture does."""
-    return _suffix(content[:16]) != ".bin" or content[4:8] == b"ftyp"  # AVIF and HEIC
-
-
-def _suffix(head: bytes) -> str:
-    marks = {
-        b"\x89PNG": ".png",
-        b"\xff\xd8\xff": ".jpg",
-        b"GIF8": ".gif",
-        b"BM": ".bmp",
-        b"II*\0": ".tif",
-        b"MM\0*": ".tif",
-    }
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return ".webp"
-    return next((suffix for mark, suffix in marks.items() if head.startswith(mark)), ".bin")
-
-
-# --- names of pictures: web addresses, and paths that must not leave their folder ---
-
-LONGEST = 255
-"""Bytes of the longest name that file systems take."""
-
-
-def is_url(text: str) -> bool:
-    """Whether a picture's name is a web address.
-
-    >>> is_url("https://example.org/a.jpg"), is_url("val2014/a.jpg")
-    (True, False)
-    """
-    return text.startswith(("http://", "https://"))
-
-
-@lru_cache(1 << 14)
-def safe_name(name: str, place: str = "") -> str:
-    """A picture's path; one that leaves the image folder is an error.
-
-    >>> safe_name("val2014/a.jpg")
-    'val2014/a.jpg'
-    """
-    path = PurePosixPath(name.replace("\\", "/"))
-    if path.is_absolute() or ".." in path.parts or (path.parts and ":" in path.parts[0]):
-        raise ImageError(
-            f"the picture {name!r} lies outside the image folder",
-            place=place,
-            remedy="Name a file inside it.",
-        )
-    if "\0" in name or any(
-        len(part.encode("utf-8", "surrogatepass")) > LONGEST for part in path.parts
-    ):
-        raise ImageError(
-            f"the picture's name {name[:40]!r}... cannot be that of a file",
-            place=place,
-            remedy=f"A part of a path has at most {LONGEST} bytes, and none of them is NUL.",
-        )
-    return str(path)
-
-
-def image_path(folder: Path, name: str) -> Path:
-    """The file of a picture, which must exist, hold something, and lie inside the folder (links
-    followed).
-
-    Raises
-    ------
-    ImageError
-        It is missing, empty, or outside.
-    """
-    safe = safe_name(name)
-    path = folder / safe
-    if not path.is_file():
-        raise ImageError(
-            "there is no such picture",
-            place=str(path),
-            remedy="Name the right folder with --images.",
-        )
-    if _is_linked(folder, safe) and not path.resolve().is_relative_to(folder.resolve()):
-        raise ImageError("the picture is a link that leaves the image folder", place=str(path))
-    if path.stat().st_size == 0:
-        raise ImageError(
-            "the picture is empty (0 bytes)", place=str(path), remedy="Fetch it again."
-        )
-    return path
-
-
-def _is_linked(folder: Path, safe: str) -> bool:
-    """Whether a part of a path below its folder is a link; without one, the path cannot leave the
-    folder.
-    """
-    parts = safe.split("/")
-    return any(
-        os.path.islink(os.path.join(folder, *parts[:end])) for end in range(1, len(parts) + 1)
-    )
-
-
-# --- the cache of pictures that are not files of their own ---
-
 
 # --- the sizes and checksums that a benchmark's pictures must have ---
 
@@ -273,23 +97,17 @@ class Checksums:
         remedy = "Fetch it again: answers about another picture are no answers to this item."
         size = path.stat().st_size
         if listed.size is not None and size != listed.size:
-            raise ImageError(
-                f"the picture has {size} bytes, and {self.file} says {listed.size}",
-                place=name,
-                remedy=remedy,
-            )
+            what = f"the picture has {size} bytes, and {self.file} says {listed.size}"
+            raise ImageError(what, place=name, remedy=remedy)
         if listed.sha256 is not None:
             with path.open("rb") as file:
                 sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             if sha256 != listed.sha256:
-                raise ImageError(
-                    (
-                        f"the picture's SHA-256 is {sha256[:12]}..., and {self.file} says"
-                        f" {listed.sha256[:12]}..."
-                    ),
-                    place=name,
-                    remedy=remedy,
+                what = (
+                    f"the picture's SHA-256 is {sha256[:12]}..., and {self.file} says"
+                    f" {listed.sha256[:12]}..."
                 )
+                raise ImageError(what, place=name, remedy=remedy)
 
 
 def _from_records(path: Path) -> Iterator[tuple[str, Listed]]:
@@ -378,11 +196,10 @@ def scaled(path: Path, percent: int) -> Path:
         width, height = (max(1, round(side * percent / 100)) for side in upright.size)
         small = upright.resize((width, height), Image.Resampling.LANCZOS)
     except Exception as error:  # the decoders raise whatever a broken file makes them raise
-        raise ImageError(
-            f"the picture cannot be scaled: {' '.join(str(error).split()) or type(error).__name__}",
-            place=str(path),
-            remedy="Fetch it again.",
-        ) from None
+        what = (
+            f"the picture cannot be scaled: {' '.join(str(error).split()) or type(error).__name__}"
+        )
+        raise ImageError(what, place=str(path), remedy="Fetch it again.") from None
     with writing(target.parent), replacing(target) as part:
         small.save(part, "PNG")
     return target
@@ -545,10 +362,9 @@ class ZipImages:
             )
         member = self._members[name]
         if member is None:
+            remedy = "Give the items the whole name that the zip has."
             raise ImageError(
-                "several files in the zip end in this name",
-                place=place,
-                remedy="Give the items the whole name that the zip has.",
+                "several files in the zip end in this name", place=place, remedy=remedy
             )
         if member.flag_bits & 0x1:
             raise ImageError(
@@ -608,11 +424,8 @@ def _check(file: Path | IO[bytes], size: int, place: str, whole: bool) -> str:
         with Image.open(file) as picture:
             width, height = picture.size
             if width * height > MAX_PIXELS:
-                raise ImageError(
-                    f"the picture unfolds to {width} x {height} pixels, more than {MAX_PIXELS:,}",
-                    place=place,
-                    remedy=SMALLER,
-                )
+                what = f"the picture unfolds to {width} x {height} pixels, more than {MAX_PIXELS:,}"
+                raise ImageError(what, place=place, remedy=SMALLER)
             kind = picture.format or ""
             if whole:
                 picture.load()
@@ -632,11 +445,10 @@ def _check(file: Path | IO[bytes], size: int, place: str, whole: bool) -> str:
             "the picture cannot be opened: cannot identify image file", place=place, remedy=AGAIN
         ) from None
     except Exception as error:  # the decoders raise whatever a broken file makes them raise
-        raise ImageError(
-            f"the picture cannot be opened: {' '.join(str(error).split()) or type(error).__name__}",
-            place=place,
-            remedy=AGAIN,
-        ) from None
+        what = (
+            f"the picture cannot be opened: {' '.join(str(error).split()) or type(error).__name__}"
+        )
+        raise ImageError(what, place=place, remedy=AGAIN) from None
     return kind
 
 

@@ -20,15 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import DataError, ImageError
-from hqm.files.images import (
-    MAX_BYTES,
-    SMALLER,
-    cache_folder,
-    is_picture,
-    keep,
-    replacing,
-    safe_name,
-)
+from hqm.files.cache import MAX_BYTES, SMALLER, cache_folder, is_picture, keep, replacing, safe_name
 from hqm.signature import digest_file
 from hqm.text import unique_columns
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import ImageError
-from hqm.files.images import MAX_BYTES, cache_folder, is_url, keep, replacing
+from hqm.files.cache import MAX_BYTES, cache_folder, is_url, keep, replacing
 from hqm.signature import digest_file
 from hqm.version import __version__
 

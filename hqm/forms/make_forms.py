@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import DataError, NoRule
-from hqm.files.images import is_url, safe_name
+from hqm.files.cache import is_url, safe_name
 from hqm.files.records import placed_records, take
 from hqm.forms.find_question import mode_of
 from hqm.forms.grammar import Rewrite

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from hqm.files.images import cache_folder, replacing
+from hqm.files.cache import cache_folder, replacing
 from hqm.signature import digest, digest_file
 
 RULES = Path(__file__).parent

@@ -13,7 +13,7 @@ from typing import Any
 
 from hqm.benchmark.adapter import Benchmark
 from hqm.errors import DataError, UsageError
-from hqm.files.images import is_url
+from hqm.files.cache import is_url
 from hqm.files.records import toml_text, write_records
 from hqm.files.whole import whole_folder
 from hqm.forms.make_forms import read_form, write_form

@@ -32,7 +32,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hqm.errors import DataError, HQMError, ImageError, UsageError
-from hqm.files.images import as_rgb, check_picture, replacing
+from hqm.files.cache import replacing
+from hqm.files.images import as_rgb, check_picture
 from hqm.labels.label_schema import CANNOT_SAY, read_reply
 from hqm.labels.label_store import Label
 from hqm.labels.rater_view import Shown, visible

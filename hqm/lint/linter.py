@@ -29,7 +29,7 @@ from hqm.benchmark.findings import (
 from hqm.benchmark.items import cut, item_of, item_type
 from hqm.benchmark.registry import folder_of_card, groups, load, make
 from hqm.errors import DataError, FieldError, HQMError, ImageError, UsageError
-from hqm.files.images import is_url, safe_name
+from hqm.files.cache import is_url, safe_name
 from hqm.files.records import csv_rows, fault_of, no_key_twice, parse_toml, read_records, read_text
 from hqm.forms.make_forms import read_form as read_brought
 from hqm.lint.answer_leaks import WORDS, can_leak, check_leaks, check_places, check_types, leaks_in

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.findings import Finding
 from hqm.errors import DataError, ImageError
-from hqm.files.images import MAX_BYTES, FolderImages, as_rgb, check_picture, is_url, oddities
+from hqm.files.cache import MAX_BYTES, is_url
+from hqm.files.images import FolderImages, as_rgb, check_picture, oddities
 from hqm.files.web_images import WebImages
 from hqm.forms.tag_cache import Readings
 from hqm.signature import sha256_file

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import RespondentError
-from hqm.files.images import cache_folder, writing
+from hqm.files.cache import cache_folder, writing
 from hqm.respondents.base import waiting
 from hqm.respondents.hf_families import Family, family_of
 from hqm.signature import digest_all, digest_file

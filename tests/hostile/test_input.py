@@ -21,7 +21,7 @@ import pytest
 
 import hqm
 from hqm.auditing.audit import Audit, BenchmarkAudit, RespondentScores
-from hqm.files.images import safe_name
+from hqm.files.cache import safe_name
 from hqm.forms.make_forms import read_form
 from hqm.types import Cell, Estimate, Form, Interval, Item
 from tests.conftest import Run, write_benchmark

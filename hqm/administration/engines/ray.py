@@ -87,7 +87,7 @@ class Actor:
         """Keep the pictures that this node lacks."""
         import io
 
-        from hqm.files.images import keep
+        from hqm.files.cache import keep
 
         for path, content in contents.items():
             self._files[self._lacks[path]] = keep(io.BytesIO(content), str(path))

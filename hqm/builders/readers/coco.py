@@ -29,7 +29,7 @@ from hqm.builders.source import (
     words,
 )
 from hqm.errors import DataError
-from hqm.files.images import is_url
+from hqm.files.cache import is_url
 from hqm.files.records import read_json
 
 _CITATION = "Lin et al. (2014), Microsoft COCO: Common Objects in Context (arXiv 1405.0312)"

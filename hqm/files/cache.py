@@ -1,0 +1,198 @@
+"""The cache of pictures that are not files of their own: each is written once, under the hash of
+its bytes.
+
+Equal pictures are one file, and no name from an archive ever becomes a path. The cache is
+`HQM_CACHE`, else `$XDG_CACHE_HOME/hqm`, else `~/.cache/hqm`; it may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from hqm.errors import DataError, ImageError
+
+MAX_BYTES = 64 * 1024 * 1024
+"""The largest picture file that is used."""
+
+
+def cache_folder() -> Path:
+    """The folder of the cache."""
+    own, home = os.environ.get("HQM_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    return Path(own) if own else (Path(home) if home else Path.home() / ".cache") / "hqm"
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Say in one sentence that the cache cannot be written, while this block writes there."""
+    try:
+        yield
+    except OSError as error:
+        what = f"the cache cannot be written: {error.strerror}"
+        raise DataError(
+            what, place=str(folder), remedy="Name another folder with HQM_CACHE."
+        ) from error
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[IO[bytes]]:
+    """A file that becomes `target` when the block ends well, in one move; where it breaks off,
+    nothing is left of it.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = tempfile.NamedTemporaryFile(dir=target.parent, suffix=".part", delete=False)  # noqa: SIM115 (moved at the end)
+    try:
+        with part:
+            yield part
+        os.replace(part.name, target)
+    finally:
+        Path(part.name).unlink(missing_ok=True)
+
+
+def keep(stream: IO[bytes], place: str, *, limit: int = MAX_BYTES) -> Path:
+    """Write a picture into the cache under its hash and return the file; no more than `limit` bytes
+    are read.
+
+    Raises
+    ------
+    ImageError
+        It is larger than the limit, or empty. Errors of the stream itself are not caught.
+    DataError
+        The cache cannot be written.
+    """
+    folder = cache_folder() / "images"
+    running, size, head = hashlib.blake2b(digest_size=16), 0, b""
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        part = tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False)  # noqa: SIM115 (moved at the end)
+    try:
+        with part:
+            while piece := stream.read(1 << 20):
+                size += len(piece)
+                if size > limit:
+                    raise ImageError(
+                        f"the picture is larger than {limit >> 20} MiB", place=place, remedy=SMALLER
+                    )
+                head = head or piece[:16]
+                running.update(piece)
+                with writing(folder):
+                    part.write(piece)
+            with writing(folder):
+                part.flush()
+        if size == 0:
+            raise ImageError(
+                "the picture is empty (0 bytes)", place=place, remedy="Fetch it again."
+            )
+        name = running.hexdigest()
+        target = folder / name[:2] / f"{name}{_suffix(head)}"
+        with writing(folder):
+            target.parent.mkdir(exist_ok=True)
+            os.replace(part.name, target)
+    finally:
+        Path(part.name).unlink(missing_ok=True)
+    return target
+
+
+SMALLER = "Make it smaller, or leave the item out."
+
+
+def is_picture(content: bytes) -> bool:
+    """Whether bytes begin as a picture does."""
+    return _suffix(content[:16]) != ".bin" or content[4:8] == b"ftyp"  # AVIF and HEIC
+
+
+def _suffix(head: bytes) -> str:
+    marks = {
+        b"\x89PNG": ".png",
+        b"\xff\xd8\xff": ".jpg",
+        b"GIF8": ".gif",
+        b"BM": ".bmp",
+        b"II*\0": ".tif",
+        b"MM\0*": ".tif",
+    }
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return ".webp"
+    return next((suffix for mark, suffix in marks.items() if head.startswith(mark)), ".bin")
+
+
+# --- names of pictures: web addresses, and paths that must not leave their folder ---
+
+LONGEST = 255
+"""Bytes of the longest name that file systems take."""
+
+
+def is_url(text: str) -> bool:
+    """Whether a picture's name is a web address.
+
+    >>> is_url("https://example.org/a.jpg"), is_url("val2014/a.jpg")
+    (True, False)
+    """
+    return text.startswith(("http://", "https://"))
+
+
+@lru_cache(1 << 14)
+def safe_name(name: str, place: str = "") -> str:
+    """A picture's path; one that leaves the image folder is an error.
+
+    >>> safe_name("val2014/a.jpg")
+    'val2014/a.jpg'
+    """
+    path = PurePosixPath(name.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts or (path.parts and ":" in path.parts[0]):
+        raise ImageError(
+            f"the picture {name!r} lies outside the image folder",
+            place=place,
+            remedy="Name a file inside it.",
+        )
+    if "\0" in name or any(
+        len(part.encode("utf-8", "surrogatepass")) > LONGEST for part in path.parts
+    ):
+        what = f"the picture's name {name[:40]!r}... cannot be that of a file"
+        raise ImageError(
+            what,
+            place=place,
+            remedy=f"A part of a path has at most {LONGEST} bytes, and none of them is NUL.",
+        )
+    return str(path)
+
+
+def image_path(folder: Path, name: str) -> Path:
+    """The file of a picture, which must exist, hold something, and lie inside the folder (links
+    followed).
+
+    Raises
+    ------
+    ImageError
+        It is missing, empty, or outside.
+    """
+    safe = safe_name(name)
+    path = folder / safe
+    if not path.is_file():
+        raise ImageError(
+            "there is no such picture",
+            place=str(path),
+            remedy="Name the right folder with --images.",
+        )
+    if _is_linked(folder, safe) and not path.resolve().is_relative_to(folder.resolve()):
+        raise ImageError("the picture is a link that leaves the image folder", place=str(path))
+    if path.stat().st_size == 0:
+        raise ImageError(
+            "the picture is empty (0 bytes)", place=str(path), remedy="Fetch it again."
+        )
+    return path
+
+
+def _is_linked(folder: Path, safe: str) -> bool:
+    """Whether a part of a path below its folder is a link; without one, the path cannot leave the
+    folder.
+    """
+    parts = safe.split("/")
+    return any(
+        os.path.islink(os.path.join(folder, *parts[:end])) for end in range(1, len(parts) + 1)
+    )
