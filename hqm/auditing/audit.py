@@ -382,12 +382,8 @@ def _check_respondent(audit: BenchmarkAudit, row: int) -> None:
     for cell, states in who.states.items():
         form = audit.forms.get(Cell.parse(cell).form)
         if form is not None and sum(states.values()) > form["items"]:
-            raise _wrong(
-                f"{sum(states.values()):,} answers to {form['items']:,} items",
-                *path,
-                "states",
-                cell,
-            )
+            many = f"{sum(states.values()):,} answers to {form['items']:,} items"
+            raise _wrong(many, *path, "states", cell)
     for place, (metric, about) in enumerate(audit.metrics.items()):
         scale = about.get("scale", (None, None))
         for kind, score in () if place else who.by_type.items():
@@ -736,11 +732,11 @@ class Audit:
 _BENCHMARK = TypeAdapter(BenchmarkAudit)
 _AUDIT = TypeAdapter(Audit)
 _Value = TypeVar("_Value")
+_AGAIN = "Make it again with `hqm audit NAME`; an audit is not meant to be edited."
 
 
 def _read(tree: TypeAdapter[_Value], data: Any, place: str = "") -> _Value:
     """Return the value that the data holds, or raise a `DataError` that names the first fault."""
-    remedy = "Make it again with `hqm audit NAME`; an audit is not meant to be edited."
     try:
         if tree is _AUDIT:
             _check_file(data, place)
@@ -753,7 +749,7 @@ def _read(tree: TypeAdapter[_Value], data: Any, place: str = "") -> _Value:
     except PydanticCustomError as error:
         context = error.context or {}
         path, what = context["path"], context["what"]
-    raise DataError(f"the key {_path(path)!r} is wrong: {what}", place=place, remedy=remedy)
+    raise DataError(f"the key {_path(path)!r} is wrong: {what}", place=place, remedy=_AGAIN)
 
 
 _PLAIN_WORDS = {
@@ -777,11 +773,7 @@ def _path(parts: Sequence[str | int]) -> str:
 def _check_file(data: Any, place: str) -> None:
     """Refuse what is no audit of answers, and what a later version wrote."""
     if not isinstance(data, dict) or "audits" not in data:
-        raise DataError(
-            "it is no audit of HQM",
-            place=place,
-            remedy="Make it again with `hqm audit NAME`; an audit is not meant to be edited.",
-        )
+        raise DataError("it is no audit of HQM", place=place, remedy=_AGAIN)
     listed = data["audits"] if isinstance(data["audits"], list) else []
     if any(isinstance(audit, dict) and "read_as" in audit for audit in listed):
         raise DataError(

@@ -65,9 +65,8 @@ def _json(place: str, line: int | None = None) -> Iterator[None]:
     try:
         yield
     except json.JSONDecodeError as error:
-        raise DataError(
-            f"it is no JSON: {error.msg} (column {error.colno})", place=f"{place}:{error.lineno}"
-        ) from None
+        what = f"it is no JSON: {error.msg} (column {error.colno})"
+        raise DataError(what, place=f"{place}:{error.lineno}") from None
     except DataError as error:
         raise DataError(error.what, place=at, remedy=error.remedy) from None
     except RecursionError:
@@ -254,11 +253,9 @@ def text_rows(
         except StopIteration:
             return
         except csv.Error as error:
-            raise DataError(
-                f"it is no CSV: {error}",
-                place=place(number, begins),
-                remedy="Close every quote, and double the quotes inside a quoted cell.",
-            ) from None
+            remedy = "Close every quote, and double the quotes inside a quoted cell."
+            at = place(number, begins)
+            raise DataError(f"it is no CSV: {error}", place=at, remedy=remedy) from None
         if cells:
             heading = heading or [cell.strip() for cell in cells]
             _check_cells(cells, heading if number else (), place(number, begins))
