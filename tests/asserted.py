@@ -25,7 +25,7 @@ QUESTIONS = (
     "hqm/forms/rephrase.py",
     "hqm/forms/make_forms.py",
     "hqm/forms/negate.py",
-    "hqm/forms/make_forms.py",
+    "hqm/forms/wording.py",
     "hqm/builders/recipes/",
     "benchmarks/",
 )
