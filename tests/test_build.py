@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,9 @@ from typer.testing import CliRunner
 
 import hqm
 from hqm.benchmark.registry import shipped
+from hqm.builders import building
 from hqm.builders.balance import balanced
+from hqm.builders.benchmark_folder import Pictures
 from hqm.builders.building import Build, build
 from hqm.builders.graph import Promise, Question, SceneGraph
 from hqm.builders.lexicon import NUMBERS, singular
@@ -34,6 +36,25 @@ from tests.conftest import ROOT, Run, needs_torch
 from tests.messages import pattern_of, tells, text_of
 
 ITEMS = 40
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _drawn_pictures_are_compared_once() -> Iterator[None]:
+    """Most builds of this file draw the same 252 scenes, and compare all of them."""
+    compare = building._twins
+    twins: dict[tuple[str, ...], frozenset[str]] = {}
+
+    def once(files: Sequence[str], pictures: Pictures) -> frozenset[str]:
+        if pictures.source.draw is None or pictures.place is not None:
+            return compare(files, pictures)
+        key = pictures.source.digest, *files
+        if key not in twins:
+            twins[key] = compare(files, pictures)
+        return twins[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(building, "_twins", once)
+        yield
 
 
 @pytest.fixture(scope="module")

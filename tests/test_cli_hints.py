@@ -1,15 +1,17 @@
 """Every command that a message of HQM names works as it is printed: the real parser reads it."""
 
 import ast
+import functools
 import re
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_command
 
 from hqm.cli import program
+from tests.asserted import walked
 from tests.conftest import ROOT, Run
 from tests.messages import text_of
 
@@ -18,29 +20,32 @@ TEMPLATES = ("hqm/commands/templates/README.md", "action.yml")
 HOLE = "HOLE"
 
 
-def texts(path: Path) -> Iterator[tuple[int, str]]:
+@functools.cache
+def texts(path: Path) -> list[tuple[int, str]]:
     """The texts of a module that may be printed, with `HOLE` for what is put in; docstrings and
     notes are none of them.
     """
-    tree = ast.parse(path.read_text("utf-8"))
-    spoken = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    nodes = walked(path.read_text("utf-8"))
+    spoken = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     inside = {
         id(part)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.JoinedStr)
         for part in ast.walk(node)
         if part is not node
     }
-    for node in ast.walk(tree):
+    printed = []
+    for node in nodes:
         if id(node) in spoken or (id(node) in inside and not isinstance(node, ast.JoinedStr)):
             continue
         if isinstance(node, ast.JoinedStr):
             parts = [
                 str(part.value) if isinstance(part, ast.Constant) else HOLE for part in node.values
             ]
-            yield node.lineno, "".join(parts)
+            printed.append((node.lineno, "".join(parts)))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.lineno, node.value
+            printed.append((node.lineno, node.value))
+    return printed
 
 
 def hints() -> list[tuple[str, str]]:
@@ -68,16 +73,20 @@ def hints() -> list[tuple[str, str]]:
     return collected
 
 
+@functools.cache
+def commands() -> dict[str, Any]:
+    return dict(get_command(program()).commands)  # type: ignore[attr-defined]
+
+
 def fault_in(command: str) -> str:
     """What the command line has against a command; nothing where it would be run."""
-    commands = get_command(program()).commands  # type: ignore[attr-defined]
     words = shlex.split(command.lstrip("# ").removeprefix("next:"))
     assert words[0] == "hqm"
     words = [word for word in words if word != "..."]
     if len(words) > 1 and (words[1] == HOLE or words[1].startswith("--")):  # any command
         return ""
     name, *rest = words[1:]
-    known = commands
+    known = commands()
     if name not in known:
         return f"there is no command {name!r}"
     try:
@@ -102,7 +111,7 @@ def test_no_message_names_a_command_without_marks() -> None:
     """So that the test above sees it: in the middle of a sentence, a command stands between
     backticks.
     """
-    names = "|".join(get_command(program()).commands)  # type: ignore[attr-defined]
+    names = "|".join(commands())
     named = re.compile(rf"(?<![\w/.`-])hqm ({names})\b")
     wrong = [
         f"{path.relative_to(ROOT)}:{line}: {part.strip()}"

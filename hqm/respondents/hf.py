@@ -34,6 +34,9 @@ from hqm.types import Response
 if TYPE_CHECKING:
     from hqm.respondents.decoding import Engine, Generated
 
+_SMALL = 2**28
+"""Bytes of weights below which a model on a CPU waits to be freed until Python looks by itself."""
+
 
 class TransformersRespondent:
     """A model of `AutoModelForImageTextToText` with its `AutoProcessor`.
@@ -161,7 +164,9 @@ class TransformersRespondent:
     def close(self) -> None:
         self.__dict__.pop("_engine", None)
         self._pictures.clear()
-        if self.__dict__.pop("_loaded", None) is not None:
+        loaded = self.__dict__.pop("_loaded", None)
+        # to look for what can be freed takes a third of a second: too long for a small model
+        if loaded is not None and (self.weight_bytes or _SMALL) >= _SMALL:
             gc.collect()
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
