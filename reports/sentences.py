@@ -655,9 +655,8 @@ def _wording(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
 
 def _people(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     metric, points = leading(audit), Points.of(audit)
-    row = (
-        audit.budget[metric].row("people") if metric in audit.budget else BudgetRow(source="people")
-    )
+    budget = audit.budget.get(metric)
+    row = BudgetRow(source="people") if budget is None else budget.row("people")
     r, kappa, alike = (
         find(audit, f"criterion.{name}", metric) for name in ("pearson", "kappa", "accuracy")
     )
@@ -667,12 +666,13 @@ def _people(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     if alike is not None and alike.value is not None:
         share = replace(estimate_text(alike), text=percent(alike.value), muted=False)
         said = f"In {{alike}} of {row.answers:,} labelled answers"
-        if kappa is not None and kappa.value is not None:
-            sentences.append(
-                say(f"{said}; kappa {{kappa}}.", alike=share, kappa=coefficient(kappa))
-            )
-        else:
+        if kappa is None or kappa.value is None:
             sentences.append(say(f"{said}.", alike=share))
+        else:
+            of_kappa = coefficient(kappa)
+            sentences.append(say(f"{said}; kappa {{kappa}}.", alike=share, kappa=of_kappa))
+        if alike.value < 0.5 and kappa is not None and (kappa.value or 0.0) < 0:
+            sentences.append(say("Are the labels turned round? 1 says that an answer is right."))
     if r is not None and r.value is not None:
         sentences.append(say("Models' scores correlate {r}.", r=coefficient(r, "model_population")))
     elif r is not None and not sentences:

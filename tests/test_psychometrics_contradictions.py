@@ -85,3 +85,15 @@ def test_answers_and_labels_together_need_few_labels() -> None:
     assert found_right > 1.5 * alone
     assert found_right / listed > 0.9
     assert clean <= 2
+
+
+def test_labels_that_are_turned_round_accuse_no_item() -> None:
+    """All labels contradict all answers: no key is wrong, the labels say the opposite of 1 and 0."""
+    rng = np.random.default_rng(1)
+    scored = (rng.random((12, 60)) < 0.8).astype(float)
+    study = psy.contradicted_items(scored, 1 - scored)
+    assert (study.status, study.items) == ("degenerate", ())
+    assert "100%" in study.reason
+    # a judge that errs in a third of the cases is no such case
+    wrong = rng.random(scored.shape) < 0.33
+    assert psy.contradicted_items(scored, np.where(wrong, 1 - scored, scored)).status == "ok"

@@ -107,6 +107,9 @@ class ScoringSection(_Section):
 class GenerationSection(_Section):
     """`[generation]`: how a respondent is asked, unless the command line says otherwise."""
 
+    # `true` is no number of tokens
+    model_config = ConfigDict(strict=True)
+
     max_tokens: int = Field(default=64, gt=0)
     """The longest answer, in tokens."""
     temperature: float = Field(default=1.0, ge=0)

@@ -575,7 +575,9 @@ def contradicted_items(
     - `alpha`: The chance that any sound item is listed.
     - `chances`: (items,): c, the chance of a wrong key by the answers alone (`reading_list`).
 
-    The status is `insufficient` where no item has labels enough to be listed, and none is.
+    The status is `insufficient` where no item has labels enough to be listed, and none is. It is
+    `degenerate`, and nothing is listed, where more than half of all labels contradict: then the
+    labels are turned round, or about something else.
 
     >>> scored = np.ones((8, 50))
     >>> labels = scored.copy()
@@ -588,6 +590,12 @@ def contradicted_items(
     n = known.sum(axis=0)
     k = (known & (np.where(known, a, 0) != np.where(known, h, 0))).sum(axis=0)
     tested = int((n > 0).sum())
+    if binomial_above(k.sum() - 1, n.sum(), 0.5) < alpha:
+        reason = (
+            f"{k.sum() / n.sum():.0%} of the labels contradict the scorer, so that no item stands"
+            " out: a label of 1 says that the answer is faithful, or right, and 0 that it is not"
+        )
+        return Contradictions((), math.nan, 0, tested, status="degenerate", reason=reason)
     other = (k.sum() - k) / np.maximum(n.sum() - n, 1)
     usual = np.clip(2 * other, USUAL, 0.5)
     share = float(usual[n > 0].mean()) if tested else math.nan

@@ -357,6 +357,10 @@ CARDS: dict[str, tuple[bytes, str]] = {
         "generation.temperature",
     ),
     "top_p above 1": (f"{CARD}[generation]\ntop_p = 1.5".encode(), "generation.top_p"),
+    "max_tokens true": (
+        f"{CARD}[generation]\nmax_tokens = true".encode(),
+        "generation.max_tokens",
+    ),
     "max_tokens 0": (f"{CARD}[generation]\nmax_tokens = 0".encode(), "generation.max_tokens"),
     "the judge's temperature nan": (
         f"{CARD}[judging]\ntemperature = nan".encode(),
