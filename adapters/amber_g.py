@@ -13,10 +13,10 @@ made-up words in each fifth of the description. `hal.at_20`, `cover.at_20` and s
 Cover of the first 20, 40, 60 and 80 percent of its words (rounded up): nouns are found in the whole
 description, and those after the cut are dropped.
 
-Nouns, lemmas and likeness come from named parts (`--set words=...`). `official` has those of the release
-(NLTK, spaCy's en_core_web_lg); `offline`, the default, has HanTa, lemminflect and a table of
-synonyms. With `offline`, fewer made-up words are excused because they are like a true object; use
-`official` to compare with published figures.
+Nouns, lemmas and likeness come from named parts (`--set words=...`). `official` has those of the
+release (NLTK, spaCy's en_core_web_lg); `offline`, the default, has HanTa, lemminflect and a table
+of synonyms. With `offline`, fewer made-up words are excused because they are like a true object;
+use `official` to compare with published figures.
 
 Official and paper. `official`: all counts are summed over descriptions before dividing,
 denominators start at 0.001, and percentages are printed with one decimal (statistics are computed
@@ -162,7 +162,10 @@ def _metrics(official: bool) -> Iterator[Metric]:
         yield Metric(
             f"cover.at_{at}",
             _percent(f"covered_{at}", "true", official),
-            about=f"Of the true objects, the percentage mentioned in the first {at} percent of the words.",
+            about=(
+                f"Of the true objects, the percentage mentioned in the first {at} percent of the"
+                f" words."
+            ),
             digits=digits,
         )
     yield Metric(

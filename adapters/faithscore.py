@@ -23,8 +23,8 @@ list ends in a full stop and then matches every sub-sentence. Lists of facts tha
 answer to another when a reply lacks one of the five lines are not reproduced. As the criterion, an
 answer without facts has the label 0. `paper`: only [D] and [A] are marks. A reply without marks, a
 reply without any of the five kinds, and an answer without facts are unscored. A fact is left out if
-the verifier says neither yes nor no. Words match as whole words. As the criterion, an answer without
-facts has no label.
+the verifier says neither yes nor no. Words match as whole words. As the criterion, an answer
+without facts has no label.
 """
 
 from __future__ import annotations
@@ -238,8 +238,9 @@ def mark_of(unit: str, reply: str) -> str | None:
     it likes; most of them decide.
 
     >>> reply = "A dog sits on a mat, [D] so maybe it waits. [A]"
-    >>> mark_of("A dog sits on a mat", reply), mark_of(" so maybe it waits", reply), mark_of("a cat", reply)
-    ('D', 'A', None)
+    >>> mark_of("A dog sits on a mat", reply), mark_of(" so maybe it waits", reply)
+    ('D', 'A')
+    >>> mark_of("a cat", reply)
     """
     pieces = _MARK.split(reply)
     words, marks = [], ""

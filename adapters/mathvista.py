@@ -1,13 +1,13 @@
 """MathVista (testmini): 1,000 questions on mathematics in pictures, 540 of them multiple choice.
 
-Release: lupantech/MathVista. A model read the answer out of each response (`extraction`), and a rule
-made a prediction of it (`--parser mathvista`). The release's files of results hold response,
+Release: lupantech/MathVista. A model read the answer out of each response (`extraction`), and a
+rule made a prediction of it (`--parser mathvista`). The release's files of results hold response,
 extraction, prediction and verdict of each question.
 
-Official and paper. With `official` the recorded prediction is the answer (an option by its letter), and
-what has none is wrong (with `--set withheld=official`: else it is left out); other answers are read by the
-release's rule. `paper` reads the responses themselves with `strict`; a program, which was not run, is
-unread.
+Official and paper. With `official` the recorded prediction is the answer (an option by its letter),
+and what has none is wrong (with `--set withheld=official`: else it is left out); other answers are
+read by the release's rule. `paper` reads the responses themselves with `strict`; a program, which
+was not run, is unread.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ Official and paper. `official`: repeats of an object count each time (but the ju
 each object once); painting, drawing, photo, picture, portrait and photograph are skipped; without
 any yes or any no the release stops with an error, and the metric is null here. `paper`: an object
 counts once in a caption, as in the release's first versions, and where all replies agree the share
-is 0 or 1. The nouns come from named parts (`--set words=...`): `official` is spaCy's en_core_web_sm and the
-table of Brysbaert et al. above 4.5; `offline`, the default, is HanTa, lemminflect and our own rule
-for what is concrete, which keeps other words.
+is 0 or 1. The nouns come from named parts (`--set words=...`): `official` is spaCy's en_core_web_sm
+and the table of Brysbaert et al. above 4.5; `offline`, the default, is HanTa, lemminflect and our
+own rule for what is concrete, which keeps other words.
 """
 
 from __future__ import annotations
@@ -103,7 +103,9 @@ def _metrics(official: bool) -> tuple[Metric, ...]:
             "och_caption",
             mean_of("share", "decided"),
             "lower",
-            about="The same share for each caption, averaged over the captions with a decided object.",
+            about=(
+                "The same share for each caption, averaged over the captions with a decided object."
+            ),
         ),
         Metric(
             "captions_hallucinated",
@@ -247,7 +249,8 @@ class OpenChair(Benchmark):
         ]
         truth = next((name for name in _TRUTHS if name in records[0] and name != column), "")
         wrong = [
-            f"{place} is about {stated!r:.60}, and row {item.id} of the benchmark about {known!r:.60}"
+            f"{place} is about {stated!r:.60}, and row {item.id} of the benchmark about"
+            f" {known!r:.60}"
             for place, record, item in rows
             for stated, known in (
                 (record.get("image"), item.image),

@@ -37,7 +37,8 @@ _SETTINGS: dict[str, Any] = {
 }
 _LABEL_HELP = (
     "Labels from people: plan what is labelled, collect labels in a browser, watch them, use"
-    " them.\n\nThe steps: plan, serve, status, export; then `hqm audit NAME --criterion labels.csv`."
+    " them.\n\nThe steps: plan, serve, status, export; then `hqm audit NAME --criterion"
+    " labels.csv`."
 )
 
 COMMANDS = {

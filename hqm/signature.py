@@ -106,8 +106,8 @@ def request_seed(base: int, respondent: str, run: int, ask: str) -> int:
 
 
 def short_signature(signature: str) -> str:
-    """Twelve characters that stand for a signature in a sentence or a table; `hqm report --verify` finds the
-    whole one in an audit.
+    """Twelve characters that stand for a signature in a sentence or a table; `hqm report --verify`
+    finds the whole one in an audit.
 
     >>> short_signature("benchmark:pope@1|answers:0")
     'fb3dee031250'

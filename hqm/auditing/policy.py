@@ -177,8 +177,10 @@ class Policy(_Section):
         """Read a policy: a file, or one that comes with HQM by its name; the default one without a
         path.
 
-        >>> Policy.load().require[0].at_least, Policy.load("release-small").required.fewer_items_than
-        (0.9, 1000)
+        >>> Policy.load().require[0].at_least
+        0.9
+        >>> Policy.load("release-small").required.fewer_items_than
+        1000
         """
         own = "default" if path is None else ""
         if path is not None and str(path) in POLICIES and not Path(path).exists():

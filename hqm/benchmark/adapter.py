@@ -355,21 +355,22 @@ class Adapter:
         a mark that says nothing.
         """
         if len(self.roles) != 1:
-            what = f"a verdict does not say what each role replied ({', '.join(self.roles)})"
             raise AnswerError(
-                what, place=self.card.name, remedy="Bring the raw replies: item, role, reply."
+                f"a verdict does not say what each role replied ({', '.join(self.roles)})",
+                place=self.card.name,
+                remedy="Bring the raw replies: item, role, reply.",
             )
         return {self.roles[0]: (mark,)}
 
     def official_prompt(self, name: str) -> str:
         """The release's own prompt of this name, read from the release's files."""
-        what = f"the release of {self.card.name} has no prompt {name!r} in its files"
-        raise DataError(what, remedy="Use --set prompts=hqm.")
+        raise DataError(
+            f"the release of {self.card.name} has no prompt {name!r} in its files",
+            remedy="Use --set prompts=hqm.",
+        )
 
     def judges(self) -> Mapping[str, Any]:
-        """Further judges that are plain functions of item and response and ask no model: name ->
-        function.
-        """
+        """Further judges, by name: plain functions of item and response that ask no model."""
         return {}
 
     @property
@@ -580,9 +581,9 @@ class Benchmark(Adapter):
                 known=get_args(Withholding),
             )
         if withheld == "official" and scoring != "official":
-            what = f"no release defines what {scoring} scoring does with withheld answers"
             raise UsageError(
-                what, remedy="Use --set withheld=official with --scoring official only."
+                f"no release defines what {scoring} scoring does with withheld answers",
+                remedy="Use --set withheld=official with --scoring official only.",
             )
         self.withheld: Withholding = withheld
         self.mode = mode or next(iter(self.modes), "")

@@ -258,8 +258,8 @@ class Card(_Section):
     there is one.
     """
     types: tuple[str, ...] = ()
-    """The types it claims to measure: those of hallucination, or its own, which have a capital letter
-    where they look like one of those.
+    """The types it claims to measure: those of hallucination, or its own, which have a capital
+    letter where they look like one of those.
     """
     labelled: bool = False
     """Whether its items carry type labels."""

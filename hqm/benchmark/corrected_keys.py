@@ -86,9 +86,8 @@ def read_key(path: Path | str, benchmark: Benchmark, whole: Form | None = None) 
         A row names no item, or its target is none that the item can have.
     """
     if benchmark.roles or benchmark.card.task not in ("yes_no", "choice"):
-        what = f"the answers to {benchmark.name} are not held against a key of right answers"
         raise UsageError(
-            what,
+            f"the answers to {benchmark.name} are not held against a key of right answers",
             remedy=(
                 "A corrected key is for yes/no and multiple-choice questions that a rule scores."
             ),
@@ -109,12 +108,11 @@ def read_key(path: Path | str, benchmark: Benchmark, whole: Form | None = None) 
         raise DataError(
             "it corrects no item", place=str(path), remedy="Write the columns item,target."
         )
-    changed = tuple(key for key, target in targets.items() if target != form.by_id[key].target)
     return CorrectedKey(
         path=str(path),
         digest=digest_file(path),
         targets=targets,
-        changed=changed,
+        changed=tuple(key for key, target in targets.items() if target != form.by_id[key].target),
         left_out=tuple(left_out),
     )
 
@@ -169,9 +167,8 @@ def _marked(record: Mapping[str, Any], item: Item, place: str) -> str:
     if not target and item.task == "yes_no":
         return "no" if item.target == "yes" else "yes"
     if not target or _valid(target, item, place) == item.target:
-        what = f"the key of {item.id} is marked as wrong, and no other one is given"
         raise DataError(
-            what,
+            f"the key of {item.id} is marked as wrong, and no other one is given",
             place=place,
             remedy="Write the right answer in the column target, or mark it ambiguous.",
         )
@@ -189,12 +186,11 @@ def _by_release(
     matched = match_rows(rows, within, benchmark.spelled)
     if matched.refused:
         first = rows[matched.refused[0]]
-        what = (
-            f"{len(matched.refused)} of {len(rows)} rows fit no item of their own, the first asks"
-            f" {first.question!r:.80} about {first.image or 'no picture'}"
-        )
         raise DataError(
-            what, place=first.place, remedy="Check that the key belongs to this benchmark."
+            f"{len(matched.refused)} of {len(rows)} rows fit no item of their own, the first asks"
+            f" {first.question!r:.80} about {first.image or 'no picture'}",
+            place=first.place,
+            remedy="Check that the key belongs to this benchmark.",
         )
     targets = {
         key: _valid(_target(records[i], rows[i].place), form.by_id[key], rows[i].place)

@@ -77,8 +77,10 @@ class Origin:
 
     def __post_init__(self) -> None:
         if self.mirror and not is_url(self.mirror):
-            what = f"the mirror {self.mirror!r} is no web address"
-            raise UsageError(what, remedy="Write it with http:// or https:// before it.")
+            raise UsageError(
+                f"the mirror {self.mirror!r} is no web address",
+                remedy="Write it with http:// or https:// before it.",
+            )
 
     def of(self, card: Card, file: SourceFile) -> SourceFile:
         """A file of a card with the address and the checksum that it has here."""
@@ -171,9 +173,10 @@ def _check(path: Path, file: SourceFile, place: str) -> None:
 
 
 def _other(file: SourceFile, difference: str, place: str) -> DataError:
-    remedy = "The file is damaged or of another revision: get the one that the card names."
     return DataError(
-        f"{file.path} is not the pinned one ({difference})", place=place, remedy=remedy
+        f"{file.path} is not the pinned one ({difference})",
+        place=place,
+        remedy="The file is damaged or of another revision: get the one that the card names.",
     )
 
 

@@ -125,7 +125,8 @@ _ALL = (
         "C104",
         "no-responsible-ai",
         "note",
-        "The section `[rai]` of the card leaves out what NeurIPS asks for and only the makers know.",
+        "The section `[rai]` of the card leaves out what NeurIPS asks for and only the makers"
+        " know.",
     ),
     Code(
         "D101",
@@ -183,7 +184,8 @@ _ALL = (
         "L201",
         "label-by-position",
         "warning",
-        "The right answers strictly alternate in the file, or stand sorted: the place gives them away.",
+        "The right answers strictly alternate in the file, or stand sorted: the place gives them"
+        " away.",
     ),
     Code(
         "L202",
@@ -297,7 +299,8 @@ _ALL = (
         "I104",
         "near-duplicate-image",
         "warning",
-        "Two pictures look the same, cut or lit otherwise (of many near pairs 20,000 are compared).",
+        "Two pictures look the same, cut or lit otherwise (of many near pairs 20,000 are"
+        " compared).",
     ),
     Code("I105", "image-unused", "note", "The image folder has pictures that no item asks about."),
     Code(
@@ -534,8 +537,8 @@ def same_question(
     Parameters
     ----------
     copies
-        Picture -> the first name under which the same picture stands; `hqm.lint.picture_checks` reads the
-        files.
+        Picture -> the first name under which the same picture stands; `hqm.lint.picture_checks`
+        reads the files.
     """
     groups: dict[tuple[str, str], list[Item]] = defaultdict(list)
     named = names_pictures(form)

@@ -249,9 +249,10 @@ def picture_path(benchmark: Benchmark, name: str) -> Path:
         It is missing.
     """
     if not benchmark.pictures.has(name):
-        what = f"the picture {name!r} is missing, and the tool would ask without it"
         raise DataError(
-            what, place=str(benchmark.images), remedy="Name the pictures with --images."
+            f"the picture {name!r} is missing, and the tool would ask without it",
+            place=str(benchmark.images),
+            remedy="Name the pictures with --images.",
         )
     return Path(benchmark.pictures.path(name))
 

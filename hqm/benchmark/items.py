@@ -97,12 +97,14 @@ def _check_names(record: Mapping[str, Any], known: frozenset[str], place: str) -
     for name in others:
         meant = _near(str(name), absent)
         if meant:
-            remedy = (
-                f"Rename it to {meant[0]!r}; or rename the field, or map it in the card's [fields],"
-                " if it is another."
-            )
             raise FieldError(
-                f"the field {name!r} looks like a misspelt {meant[0]!r}", place=place, remedy=remedy
+                f"the field {name!r} looks like a misspelt {meant[0]!r}",
+                place=place,
+                remedy=(
+                    f"Rename it to {meant[0]!r}; or rename the field, or map it in the card's"
+                    f" [fields],"
+                    " if it is another."
+                ),
             )
 
 
@@ -141,14 +143,18 @@ def _options(value: Any, name: str, place: str) -> tuple[str, ...]:
     if isinstance(value, str):
         value = value.split("|")
     if not isinstance(value, (list, tuple)):
-        remedy = 'Write a list, ["red", "blue"], or one text, "red|blue".'
         raise FieldError(
-            f"the options are {value!r:.60}, which is no list", place=place, remedy=remedy
+            f"the options are {value!r:.60}, which is no list",
+            place=place,
+            remedy='Write a list, ["red", "blue"], or one text, "red|blue".',
         )
     options = tuple(_text(option, name, place, required=True).strip() for option in value)
     if len(options) > len(LETTERS):
-        what = f"it has {len(options)} options, and there are {len(LETTERS)} letters to name them"
-        raise FieldError(what, place=place, remedy=f"Keep at most {len(LETTERS)} options.")
+        raise FieldError(
+            f"it has {len(options)} options, and there are {len(LETTERS)} letters to name them",
+            place=place,
+            remedy=f"Keep at most {len(LETTERS)} options.",
+        )
     return options
 
 
@@ -166,9 +172,10 @@ def _check_storable(value: Any, place: str, name: str = "") -> None:
     if isinstance(value, str) and (
         "\0" in value or any("\ud800" <= character <= "\udfff" for character in value)
     ):
-        remedy = "Save the file as UTF-8 again."
         raise FieldError(
-            f"{what} a character that cannot be stored: {value!r:.60}", place=place, remedy=remedy
+            f"{what} a character that cannot be stored: {value!r:.60}",
+            place=place,
+            remedy="Save the file as UTF-8 again.",
         )
     if isinstance(value, dict):
         for key, inside in value.items():
@@ -193,13 +200,13 @@ def _target(target: Any, card: Card, options: tuple[str, ...], place: str) -> An
         if text in options:
             return option_letter(text, options, place)
         if len(options) < 2 or text.upper() not in letters or len(text) != 1:
-            remedy = (
-                "A choice needs two options or more, and a target that is an option or its letter."
-            )
             raise DataError(
                 f"the target is {target!r} and the options are {list(options)}",
                 place=place,
-                remedy=remedy,
+                remedy=(
+                    "A choice needs two options or more, and a target that is an option or its"
+                    " letter."
+                ),
             )
         return text.upper()
     if card.task == "vqa":
@@ -236,8 +243,13 @@ def _check_short(target: Any, place: str) -> None:
             if target is None or target in ("", [])
             else f"the target is {target!r:.60}"
         )
-        remedy = "A short-answer item needs the right answer: a text, a number, or a list of them."
-        raise DataError(what, place=place, remedy=remedy)
+        raise DataError(
+            what,
+            place=place,
+            remedy=(
+                "A short-answer item needs the right answer: a text, a number, or a list of them."
+            ),
+        )
 
 
 def _is_short(target: Any) -> bool:

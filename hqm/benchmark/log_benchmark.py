@@ -218,8 +218,11 @@ def questions_of_logs(text: str, *, with_pictures: bool) -> Source | None:
         return None
     logs = benchmarks_of_logs(read_logs([path]))
     if len(logs) > 1:
-        what = f"the logs hold {len(logs)} benchmarks ({', '.join(log.name for log in logs)})"
-        raise UsageError(what, place=text, remedy="Name the files of one.")
+        raise UsageError(
+            f"the logs hold {len(logs)} benchmarks ({', '.join(log.name for log in logs)})",
+            place=text,
+            remedy="Name the files of one.",
+        )
     records = [
         {
             "id": item.id,

@@ -121,9 +121,10 @@ def choose_columns(
     there = ", ".join(map(repr, columns)) or "none"
     for name, column in wanted.items():
         if column and column not in columns:
-            remedy = f"The columns are {there}."
             raise DataError(
-                f"there is no column {column!r} for the field {name!r}", place=place, remedy=remedy
+                f"there is no column {column!r} for the field {name!r}",
+                place=place,
+                remedy=f"The columns are {there}.",
             )
     taken = {column for column in wanted.values() if column}
     normal: dict[str, str] = {}
@@ -139,9 +140,8 @@ def choose_columns(
             if named is not None:
                 fields[name_of] = named
     if "prompt" not in fields:
-        what = f"no column has the questions (there are {there})"
         raise DataError(
-            what,
+            f"no column has the questions (there are {there})",
             place=place,
             remedy="Name it question, or say which it is: --columns question=NAME.",
         )
@@ -275,9 +275,10 @@ def _yes_or_no(target: Any, place: str, *, task_named: bool) -> str:
         return "yes"
     if text in (_NO if task_named else _NO[:1]):
         return "no"
-    remedy = "Write yes or no, or name another task with --task."
     raise DataError(
-        f"the answer is {target!r:.80}, and the task is yes or no", place=place, remedy=remedy
+        f"the answer is {target!r:.80}, and the task is yes or no",
+        place=place,
+        remedy="Write yes or no, or name another task with --task.",
     )
 
 
@@ -308,17 +309,17 @@ def _options(row: SourceRow, cell: Any, chosen: Chosen) -> tuple[tuple[str, ...]
         # ARC: the texts in one list, their letters or numbers in another
         texts, labels = cell.get("text"), cell.get("label")
         if not isinstance(texts, list) or not isinstance(labels, list) or len(texts) != len(labels):
-            what = f"the options are an object with {', '.join(map(repr, cell))[:80]}"
             raise DataError(
-                what,
+                f"the options are an object with {', '.join(map(repr, cell))[:80]}",
                 place=place,
                 remedy="Write a list of options, or one text with | between them.",
             )
         cell, names = texts, tuple(str(label).strip() for label in labels)
     if not isinstance(cell, (list, tuple)):
-        what = f"the options are {cell!r:.60}, which is no list"
         raise DataError(
-            what, place=place, remedy="Write a list of options, or one text with | between them."
+            f"the options are {cell!r:.60}, which is no list",
+            place=place,
+            remedy="Write a list of options, or one text with | between them.",
         )
     options = []
     for option in cell:
@@ -343,9 +344,8 @@ def _of_letters(row: SourceRow, cell: Mapping[str, Any], chosen: Chosen) -> tupl
         return ()
     for letter in LETTERS[: LETTERS.index(filled[-1])]:
         if letter not in filled:
-            what = f"there is an option {filled[-1]}, and no option {letter}"
             raise DataError(
-                what,
+                f"there is an option {filled[-1]}, and no option {letter}",
                 place=f"{row.place}, column {letter!r}",
                 remedy="Fill it, or move the others up.",
             )
@@ -354,8 +354,11 @@ def _of_letters(row: SourceRow, cell: Mapping[str, Any], chosen: Chosen) -> tupl
 
 def _checked(options: tuple[str, ...], place: str) -> tuple[str, ...]:
     if len(options) > len(LETTERS):
-        what = f"there are {len(options)} options, and {len(LETTERS)} letters to name them"
-        raise DataError(what, place=place, remedy=f"Keep at most {len(LETTERS)}.")
+        raise DataError(
+            f"there are {len(options)} options, and {len(LETTERS)} letters to name them",
+            place=place,
+            remedy=f"Keep at most {len(LETTERS)}.",
+        )
     return options
 
 
@@ -417,14 +420,16 @@ def letter_of(
     if len(as_letter) == 1 and as_letter in letters:
         return as_letter
     if len(as_letter) == 1 and as_letter in LETTERS:
-        what = f"the answer is {text!r}, and the options end with {letters[-1]}"
         raise DataError(
-            what, place=place, remedy=f"Correct the answer, or add the option {as_letter}."
+            f"the answer is {text!r}, and the options end with {letters[-1]}",
+            place=place,
+            remedy=f"Correct the answer, or add the option {as_letter}.",
         )
-    what = (
-        f"the answer {text!r:.80} is no option and no letter of one ({' | '.join(options)[:120]})"
+    raise DataError(
+        f"the answer {text!r:.80} is no option and no letter of one ({' | '.join(options)[:120]})",
+        place=place,
+        remedy="Write an option or its letter.",
     )
-    raise DataError(what, place=place, remedy="Write an option or its letter.")
 
 
 # --- the items of a new benchmark ---
@@ -527,12 +532,11 @@ def read_questions(
     columns.pop("", None)
     if chosen.letters:
         columns["options"] = ", ".join(chosen.letters)
-    unused = tuple(column for column in source.columns if column not in read)
     return Questions(
         rows=tuple(rows),
         task=answered.task,
         columns=columns,
-        unused=unused,
+        unused=tuple(column for column in source.columns if column not in read),
         parts=splits if "part" not in columns else (),
         faults=faults.first,
     )
@@ -557,8 +561,11 @@ def _draft(number: int, row: SourceRow, chosen: Chosen, gathered: Gathered) -> _
     elif chosen.letters:
         fields["options"] = {letter: _cell(row, letter) for letter in chosen.letters}
     if not fields["prompt"]:
-        place = row.at(chosen.column("prompt"))
-        raise DataError("the question is empty", place=place, remedy="Write it, or remove the row.")
+        raise DataError(
+            "the question is empty",
+            place=row.at(chosen.column("prompt")),
+            remedy="Write it, or remove the row.",
+        )
     shows = row.cells[chosen.fields["image"]] if "image" in chosen.fields else None
     image = gathered.take(shows, row, chosen.column("image"))
     # the pictures are written: what is kept of the row is its place and the cell that others may
@@ -601,9 +608,10 @@ def _text(value: Any, place: str) -> str:
         value = int(value)  # pandas makes whole numbers decimal where a cell is empty
     text = str(value).strip()
     if len(text) > _LONGEST:
-        what = f"the cell has {len(text):,} characters, more than {_LONGEST:,}"
         raise DataError(
-            what, place=place, remedy="Shorten it; a picture belongs into the column image."
+            f"the cell has {len(text):,} characters, more than {_LONGEST:,}",
+            place=place,
+            remedy="Shorten it; a picture belongs into the column image.",
         )
     if "\0" in text or any(
         "\ud800" <= character <= "\udfff" for character in text if not text.isascii()
@@ -648,26 +656,23 @@ def _shown(draft: _Draft, by_index: Mapping[str, _Draft], chosen: Chosen) -> str
     while isinstance(at.image, Name) and not is_url(at.image.text):
         name = at.image.text
         if name in seen:
-            what = (
-                f"the row is shown the picture of row {' -> '.join([*seen, name])}, which goes in a"
-                " circle"
-            )
             raise DataError(
-                what, place=place, remedy="Give one of these rows its picture in base64."
+                f"the row is shown the picture of row {' -> '.join([*seen, name])}, which goes in a"
+                " circle",
+                place=place,
+                remedy="Give one of these rows its picture in base64.",
             )
         seen.append(name)
         if name not in by_index:
-            what = f"{name!r} is the {chosen.index or 'number'} of no row, and no picture in base64"
             raise DataError(
-                what,
+                f"{name!r} is the {chosen.index or 'number'} of no row, and no picture in base64",
                 place=place,
                 remedy="Write the picture in base64, or the index of a row that has one.",
             )
         at = by_index[name]
     if at is not draft and at.image is None:
-        what = f"the row is shown the picture of row {seen[-1]!r}, which has none"
         raise DataError(
-            what,
+            f"the row is shown the picture of row {seen[-1]!r}, which has none",
             place=place,
             remedy="Write the picture in base64, or the index of a row that has one.",
         )
@@ -693,12 +698,12 @@ def _use_of_types(drafts: Sequence[_Draft], chosen: Chosen) -> str:
     if len(unknown) == len(labelled) and "type" not in chosen.named:
         return "" if "part" in chosen.fields else "part"
     column = chosen.column("type")
-    what = (
+    raise DataError(
         f"{unknown[0].fields['type']!r:.80} is no hallucination type"
-        f" ({', '.join(HALLUCINATION_TYPES)})"
+        f" ({', '.join(HALLUCINATION_TYPES)})",
+        place=unknown[0].row.at(column),
+        remedy=f"Write one of them, or take the column as parts: --columns type=,part={column}.",
     )
-    remedy = f"Write one of them, or take the column as parts: --columns type=,part={column}."
-    raise DataError(what, place=unknown[0].row.at(column), remedy=remedy)
 
 
 def _is_type(label: str) -> bool:
@@ -728,9 +733,11 @@ def _give_ids(
         key = draft.fields["id"]
         with faults.of(draft.row):
             if key in first:
-                what = f"the id {key!r:.80} stands twice; the first is in {first[key].row.place}"
-                remedy = "Give every row its own id, or have them numbered: --columns id=."
-                raise DataError(what, place=draft.row.at(chosen.column("id")), remedy=remedy)
+                raise DataError(
+                    f"the id {key!r:.80} stands twice; the first is in {first[key].row.place}",
+                    place=draft.row.at(chosen.column("id")),
+                    remedy="Give every row its own id, or have them numbered: --columns id=.",
+                )
             first[key] = draft
 
 

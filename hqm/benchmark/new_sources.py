@@ -108,9 +108,10 @@ class Source:
         for part in self.parts:
             missing = [name for name in columns if name not in part.table.columns]
             if missing:
-                what = f"it has no column {missing[0]!r}, which {self.parts[0].table.label} has"
                 raise DataError(
-                    what, place=part.table.label, remedy="Give all files the same columns."
+                    f"it has no column {missing[0]!r}, which {self.parts[0].table.label} has",
+                    place=part.table.label,
+                    remedy="Give all files the same columns.",
                 )
             for place, cells in part.table.rows(columns):
                 yield SourceRow(place, cells, part.split, part.folder)
@@ -217,8 +218,12 @@ class RowFaults:
             also = f" (also {'; '.join([*places, *more])})" if places else ""
             listed.append(f"{len(alike)}: {alike[0].place}: {alike[0].what}{also}")
         what = f"{len(faults)} of {total} rows can be no items. {'. '.join(listed)}"
-        remedy = f"{faults[0].remedy} --keep-going leaves such rows out and lists them in a file."
-        return DataError(what, remedy=remedy)
+        return DataError(
+            what,
+            remedy=(
+                f"{faults[0].remedy} --keep-going leaves such rows out and lists them in a file."
+            ),
+        )
 
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
@@ -293,11 +298,15 @@ class Gathered:
                 )
         if isinstance(value, (list, tuple)):
             if len(value) > 1:
-                remedy = (
-                    "A question is asked about one picture: join them into one, or leave the row"
-                    " out."
+                raise DataError(
+                    f"the cell has {len(value)} pictures",
+                    place=place,
+                    remedy=(
+                        "A question is asked about one picture: join them into one, or leave"
+                        " the row"
+                        " out."
+                    ),
                 )
-                raise DataError(f"the cell has {len(value)} pictures", place=place, remedy=remedy)
             value = value[0] if value else None
         if isinstance(value, dict):
             value = _bytes_of(value, place)
@@ -306,9 +315,8 @@ class Gathered:
         if isinstance(value, (bytes, bytearray)):
             return self._write(bytes(value), place)
         if isinstance(value, bool) or not isinstance(value, (str, int)):
-            what = f"the cell is {type(value).__name__}, which is no picture"
             raise DataError(
-                what,
+                f"the cell is {type(value).__name__}, which is no picture",
                 place=place,
                 remedy="Write a path, a web address, base64 or the picture's bytes.",
             )
@@ -336,22 +344,27 @@ class Gathered:
                 inside = safe_name(name, place)
                 path = self.images.path(inside) if self.images else image_path(row.folder, inside)
                 if path.stat().st_size > MAX_BYTES:
-                    what = (
+                    raise ImageError(
                         f"the picture has {path.stat().st_size >> 20} MiB, more than"
-                        f" {MAX_BYTES >> 20}"
+                        f" {MAX_BYTES >> 20}",
+                        remedy=SMALLER,
                     )
-                    raise ImageError(what, remedy=SMALLER)
                 content = path.read_bytes()
             except ImageError as error:
-                what = f"{name[:200]!r} cannot be used: {error.what}"
-                remedy = (
-                    "Name the folder or zip of the pictures with --images, or leave them out:"
-                    " --columns image=."
-                )
-                raise DataError(what, place=place, remedy=remedy) from None
+                raise DataError(
+                    f"{name[:200]!r} cannot be used: {error.what}",
+                    place=place,
+                    remedy=(
+                        "Name the folder or zip of the pictures with --images, or leave them out:"
+                        " --columns image=."
+                    ),
+                ) from None
             except OSError as error:
-                what = f"{name[:200]!r} cannot be read: {error.strerror}"
-                raise DataError(what, place=place, remedy="Correct its permissions.") from None
+                raise DataError(
+                    f"{name[:200]!r} cannot be read: {error.strerror}",
+                    place=place,
+                    remedy="Correct its permissions.",
+                ) from None
             self._by_source[key] = self._write(content, place, inside)
         return self._by_source[key]
 
@@ -368,8 +381,11 @@ class Gathered:
             remedy = SMALLER if error.remedy == SMALLER else _REMEDY
             raise DataError(error.what, place=place, remedy=remedy) from None
         if kind not in _SUFFIXES:
-            what = f"the picture is {kind}, which not every model can be shown"
-            raise DataError(what, place=place, remedy="Save it as PNG or JPEG.")
+            raise DataError(
+                f"the picture is {kind}, which not every model can be shown",
+                place=place,
+                remedy="Save it as PNG or JPEG.",
+            )
         if not name or name in self._names:
             name = f"{digest[:16]}{_SUFFIXES[kind]}"
         target = self.folder / name
@@ -384,8 +400,10 @@ def is_packed(text: str) -> bool:
     """Whether a text is a picture in base64 or a data URL, sound or broken, and not the name of
     one.
 
-    >>> is_packed("iVBORw0KGgo" + "A" * 90), is_packed("val2014/COCO_val2014_000000000042.jpg"), is_packed("17")
-    (True, False, False)
+    >>> is_packed("iVBORw0KGgo" + "A" * 90), is_packed("val2014/COCO_val2014_000000000042.jpg")
+    (True, False)
+    >>> is_packed("17")
+    False
     """
     if text.startswith("data:"):
         return True
@@ -405,8 +423,9 @@ def _decoded(text: str, place: str) -> bytes:
             "it is no base64: it has characters beyond ASCII", place=place, remedy=remedy
         )
     if len(text) > MAX_BYTES * 4 // 3 + 1024:
-        what = f"the picture has more than {MAX_BYTES >> 20} MiB"
-        raise DataError(what, place=place, remedy=SMALLER)
+        raise DataError(
+            f"the picture has more than {MAX_BYTES >> 20} MiB", place=place, remedy=SMALLER
+        )
     try:
         return base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError) as error:
@@ -416,13 +435,17 @@ def _decoded(text: str, place: str) -> bytes:
 def _bytes_of(value: dict[str, Any], place: str) -> Any:
     """The bytes of a struct as `datasets` writes it, else its path."""
     if not {"bytes", "path"} & set(value):
-        what = f"the cell is an object with {', '.join(map(repr, list(value)[:5])) or 'nothing'}"
-        raise DataError(what, place=place, remedy="Write a path, or an object with bytes and path.")
+        raise DataError(
+            f"the cell is an object with {', '.join(map(repr, list(value)[:5])) or 'nothing'}",
+            place=place,
+            remedy="Write a path, or an object with bytes and path.",
+        )
     content, path = value.get("bytes"), value.get("path")
     if content is None and isinstance(path, str) and path.startswith("/"):
-        what = f"the picture is not in the data set, which only names {path[:200]!r}"
         raise DataError(
-            what, place=place, remedy="Write its bytes into the data set, or paths below --images."
+            f"the picture is not in the data set, which only names {path[:200]!r}",
+            place=place,
+            remedy="Write its bytes into the data set, or paths below --images.",
         )
     if content is not None and not isinstance(content, (bytes, bytearray, str)):
         raise DataError("its bytes are no bytes", place=place, remedy="Write the picture's bytes.")

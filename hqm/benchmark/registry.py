@@ -345,20 +345,22 @@ def _beside(card: Card, path: Path) -> type[Benchmark]:
     if not card.adapter:
         return _class_of(_import_file(path)) if path.is_file() else Benchmark
     if path.is_file():
-        what = f"its card names the adapter {card.adapter!r}, and there is an adapter.py beside it"
-        raise CardError(what, place=str(path.parent), remedy="Remove one of the two.")
+        raise CardError(
+            f"its card names the adapter {card.adapter!r}, and there is an adapter.py beside it",
+            place=str(path.parent),
+            remedy="Remove one of the two.",
+        )
     return adapter_of(card)
 
 
 def _from_file(path: Path) -> tuple[type[Benchmark], Card, Path]:
     if not path.is_file():
-        near = sorted(str(path.with_name(other.name)) for other in path.parent.glob("*.py"))
         raise UsageError(
             "there is no such file",
             place=str(path),
             remedy="Correct the path.",
             given=str(path),
-            known=near,
+            known=sorted(str(path.with_name(other.name)) for other in path.parent.glob("*.py")),
         )
     module = _import_file(path)
     data = getattr(module, "CARD", None)
@@ -458,10 +460,11 @@ def unknown(name: str) -> UsageError:
         if path.parent.is_dir()
         else []
     )
-    remedy = f"Known are {', '.join(known)}; or name a folder with a card.toml, or a Python file."
     return UsageError(
         f"there is no benchmark {name!r}",
-        remedy=remedy,
+        remedy=(
+            f"Known are {', '.join(known)}; or name a folder with a card.toml, or a Python file."
+        ),
         given=name.rstrip("/"),
         known=[*known, *beside],
     )

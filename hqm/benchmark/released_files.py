@@ -82,8 +82,11 @@ def released_file(path: Path, benchmark: str, missing: str) -> Path:
         It is not there; `missing` is the sentence.
     """
     if not path.is_file():
-        remedy = f"Fetch it (`hqm fetch {benchmark}`), or use --set prompts=hqm."
-        raise DataError(missing, place=str(path), remedy=remedy)
+        raise DataError(
+            missing,
+            place=str(path),
+            remedy=f"Fetch it (`hqm fetch {benchmark}`), or use --set prompts=hqm.",
+        )
     return path
 
 
@@ -113,6 +116,7 @@ def name_places(template: str, places: Sequence[str], place: Path, prompt: str) 
     """
     first, *others = template.split("{}")
     if len(others) != len(places):
-        what = f"{prompt} has {len(others)} places {{}}, not {len(places)}"
-        raise DataError(what, place=str(place))
+        raise DataError(
+            f"{prompt} has {len(others)} places {{}}, not {len(places)}", place=str(place)
+        )
     return first + "".join(f"{{{name}}}{text}" for name, text in zip(places, others, strict=True))

@@ -485,7 +485,8 @@ def new(
             help=(
                 "Questions: CSV, TSV, JSON (lines), Parquet or Arrow, a pattern of files, a folder"
                 " of the `datasets` library, a log of lmms-eval, VLMEvalKit, inspect or Every Eval"
-                " Ever, or hf://datasets/OWNER/NAME[/CONFIG][@REVISION][#SPLIT]; samples are made without"
+                " Ever, or hf://datasets/OWNER/NAME[/CONFIG][@REVISION][#SPLIT]; samples are made"
+                " without"
                 " one."
             ),
         ),

@@ -282,7 +282,7 @@ def _protocol(audit: BenchmarkAudit) -> str:
     )
 
 
-# --- which of two measures to trust for whom, in studies of equal cost (`hqm compare --forecast`) ---
+# --- which of two measures to trust for whom, in studies of equal cost (--forecast) ---
 
 
 def forecasts(

@@ -34,9 +34,10 @@ def writing(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        what = f"the cache cannot be written: {error.strerror}"
         raise DataError(
-            what, place=str(folder), remedy="Name another folder with HQM_CACHE."
+            f"the cache cannot be written: {error.strerror}",
+            place=str(folder),
+            remedy="Name another folder with HQM_CACHE.",
         ) from error
 
 
@@ -153,9 +154,8 @@ def safe_name(name: str, place: str = "") -> str:
     if "\0" in name or any(
         len(part.encode("utf-8", "surrogatepass")) > LONGEST for part in path.parts
     ):
-        what = f"the picture's name {name[:40]!r}... cannot be that of a file"
         raise ImageError(
-            what,
+            f"the picture's name {name[:40]!r}... cannot be that of a file",
             place=place,
             remedy=f"A part of a path has at most {LONGEST} bytes, and none of them is NUL.",
         )

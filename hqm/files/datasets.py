@@ -165,8 +165,10 @@ def _is_picture(name: str) -> bool:
 def split_of(name: str) -> str:
     """The split that a file's path tells; empty where it tells none.
 
-    >>> split_of("data/test-00000-of-00002.parquet"), split_of("Full/random/0000.parquet"), split_of("pope.csv")
-    ('test', 'random', '')
+    >>> split_of("data/test-00000-of-00002.parquet"), split_of("Full/random/0000.parquet")
+    ('test', 'random')
+    >>> split_of("pope.csv")
+    ''
     """
     path = PurePosixPath(name)
     stem = path.name.partition(".")[0]

@@ -97,17 +97,21 @@ class Checksums:
         remedy = "Fetch it again: answers about another picture are no answers to this item."
         size = path.stat().st_size
         if listed.size is not None and size != listed.size:
-            what = f"the picture has {size} bytes, and {self.file} says {listed.size}"
-            raise ImageError(what, place=name, remedy=remedy)
+            raise ImageError(
+                f"the picture has {size} bytes, and {self.file} says {listed.size}",
+                place=name,
+                remedy=remedy,
+            )
         if listed.sha256 is not None:
             with path.open("rb") as file:
                 sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             if sha256 != listed.sha256:
-                what = (
+                raise ImageError(
                     f"the picture's SHA-256 is {sha256[:12]}..., and {self.file} says"
-                    f" {listed.sha256[:12]}..."
+                    f" {listed.sha256[:12]}...",
+                    place=name,
+                    remedy=remedy,
                 )
-                raise ImageError(what, place=name, remedy=remedy)
 
 
 def _from_records(path: Path) -> Iterator[tuple[str, Listed]]:
@@ -196,10 +200,11 @@ def scaled(path: Path, percent: int) -> Path:
         width, height = (max(1, round(side * percent / 100)) for side in upright.size)
         small = upright.resize((width, height), Image.Resampling.LANCZOS)
     except Exception as error:  # the decoders raise whatever a broken file makes them raise
-        what = (
-            f"the picture cannot be scaled: {' '.join(str(error).split()) or type(error).__name__}"
-        )
-        raise ImageError(what, place=str(path), remedy="Fetch it again.") from None
+        raise ImageError(
+            f"the picture cannot be scaled: {' '.join(str(error).split()) or type(error).__name__}",
+            place=str(path),
+            remedy="Fetch it again.",
+        ) from None
     with writing(target.parent), replacing(target) as part:
         small.save(part, "PNG")
     return target
@@ -362,9 +367,10 @@ class ZipImages:
             )
         member = self._members[name]
         if member is None:
-            remedy = "Give the items the whole name that the zip has."
             raise ImageError(
-                "several files in the zip end in this name", place=place, remedy=remedy
+                "several files in the zip end in this name",
+                place=place,
+                remedy="Give the items the whole name that the zip has.",
             )
         if member.flag_bits & 0x1:
             raise ImageError(
@@ -424,8 +430,11 @@ def _check(file: Path | IO[bytes], size: int, place: str, whole: bool) -> str:
         with Image.open(file) as picture:
             width, height = picture.size
             if width * height > MAX_PIXELS:
-                what = f"the picture unfolds to {width} x {height} pixels, more than {MAX_PIXELS:,}"
-                raise ImageError(what, place=place, remedy=SMALLER)
+                raise ImageError(
+                    f"the picture unfolds to {width} x {height} pixels, more than {MAX_PIXELS:,}",
+                    place=place,
+                    remedy=SMALLER,
+                )
             kind = picture.format or ""
             if whole:
                 picture.load()
@@ -445,10 +454,11 @@ def _check(file: Path | IO[bytes], size: int, place: str, whole: bool) -> str:
             "the picture cannot be opened: cannot identify image file", place=place, remedy=AGAIN
         ) from None
     except Exception as error:  # the decoders raise whatever a broken file makes them raise
-        what = (
-            f"the picture cannot be opened: {' '.join(str(error).split()) or type(error).__name__}"
-        )
-        raise ImageError(what, place=place, remedy=AGAIN) from None
+        raise ImageError(
+            f"the picture cannot be opened: {' '.join(str(error).split()) or type(error).__name__}",
+            place=place,
+            remedy=AGAIN,
+        ) from None
     return kind
 
 

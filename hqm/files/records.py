@@ -65,8 +65,9 @@ def _json(place: str, line: int | None = None) -> Iterator[None]:
     try:
         yield
     except json.JSONDecodeError as error:
-        what = f"it is no JSON: {error.msg} (column {error.colno})"
-        raise DataError(what, place=f"{place}:{error.lineno}") from None
+        raise DataError(
+            f"it is no JSON: {error.msg} (column {error.colno})", place=f"{place}:{error.lineno}"
+        ) from None
     except DataError as error:
         raise DataError(error.what, place=at, remedy=error.remedy) from None
     except RecursionError:
@@ -253,9 +254,11 @@ def text_rows(
         except StopIteration:
             return
         except csv.Error as error:
-            remedy = "Close every quote, and double the quotes inside a quoted cell."
-            at = place(number, begins)
-            raise DataError(f"it is no CSV: {error}", place=at, remedy=remedy) from None
+            raise DataError(
+                f"it is no CSV: {error}",
+                place=place(number, begins),
+                remedy="Close every quote, and double the quotes inside a quoted cell.",
+            ) from None
         if cells:
             heading = heading or [cell.strip() for cell in cells]
             _check_cells(cells, heading if number else (), place(number, begins))
@@ -501,10 +504,8 @@ class TextTable:
                 place = self._place(number, line)
                 if len(cells) != len(self.columns):
                     raise DataError(
-                        (
-                            f"the row does not have {len(self.columns)} fields, as the heading"
-                            f" does, but {len(cells)}"
-                        ),
+                        f"the row does not have {len(self.columns)} fields, as the heading"
+                        f" does, but {len(cells)}",
                         place=place,
                         remedy="Put quotes around cells that hold the delimiter or line ends.",
                     )
@@ -551,10 +552,8 @@ class _Lines:
         self.number, self._left = self.number + 1, self._left - len(line)
         if self._left < 0:
             raise DataError(
-                (
-                    f"the row that begins in line {self._begins} has more than {LONGEST_ROWS_MIB}"
-                    " million characters"
-                ),
+                f"the row that begins in line {self._begins} has more than {LONGEST_ROWS_MIB}"
+                " million characters",
                 place=self.label,
                 remedy="Close every quote, or make the pictures smaller.",
             )

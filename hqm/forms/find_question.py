@@ -24,7 +24,8 @@ _ABBREVIATED = re.compile(
     r"(?:\b(?:[A-Z]|[Mm]r|[Mm]rs|[Mm]s|[Dd]r|[Ss]t|vs|etc|e\.g|i\.e)|(?:[A-Z]\.)+[A-Z])\.$"
 )
 _INSTRUCTION = re.compile(
-    r"\W*(?:(?:please\s+)?(?:just\s+)?(?:answer|reply|respond)\b[^?]*|(?:yes\s*(?:or|/)\s*no|true\s*(?:or|/)\s*false)\W*)",
+    r"\W*(?:(?:please\s+)?(?:just\s+)?(?:answer|reply|respond)\b[^?]*|(?:yes\s*(?:or|/)\s*no"
+    r"|true\s*(?:or|/)\s*false)\W*)",
     re.IGNORECASE,
 )
 _LABEL = re.compile(r"\s*(?:question|q)\s*:\s*", re.IGNORECASE)
@@ -32,7 +33,8 @@ _YES_OR_NO = re.compile(
     r"\W*\s(?:please )?(?:answer )?(?:with )?(?:yes or no|yes/no)\W*$", re.IGNORECASE
 )
 _MEANING_OF_YES = re.compile(
-    r"\b(?:answer|say|reply|respond|return|write|output|choose)\b[^.?!\n]{0,40}\b(?:yes|no)\b[\"'”]?"
+    r"\b(?:answer|say|reply|respond|return|write|output|choose)\b[^.?!\n]{0,40}\b(?:yes"
+    r"|no)\b[\"'”]?"
     r" (?:if|when|for)\b"
     r"(?! so\b| not\b)"
     r"|\bif (?:you are |you're )?(?:unsure|uncertain|in doubt|not sure|unclear|it is"
@@ -40,7 +42,8 @@ _MEANING_OF_YES = re.compile(
     re.IGNORECASE,
 )
 _TAG = re.compile(
-    r",\s*(?:right|huh|ok|okay|correct|yes|no|true|eh|(?:is|are|do|does|did|was|were|can|could|has|have|wo|would)(?:n['’]t)?"
+    r",\s*(?:right|huh|ok|okay|correct|yes|no|true|eh|(?:is|are|do|does|did|was|were|can|could|has"
+    r"|have|wo|would)(?:n['’]t)?"
     r"(?: not)? (?:it|they|there|he|she|you|this|that)(?: not)?)$",
     re.IGNORECASE,
 )
@@ -314,8 +317,10 @@ _COMMANDS = frozenset(
 def mode_of(prompt: str) -> Mode:
     """Return the mode of the asking sentence; a question anywhere in the prompt takes precedence.
 
-    >>> mode_of("Who is on the bench?"), mode_of("Tell me who is on the bench."), mode_of("I would like a caption.")
-    ('question', 'command', 'statement')
+    >>> mode_of("Who is on the bench?"), mode_of("Tell me who is on the bench.")
+    ('question', 'command')
+    >>> mode_of("I would like a caption.")
+    'statement'
     """
     texts = [prompt[a:b].rstrip("\"'”’` ") for a, b in sentences(prompt)]
     opens = [

@@ -262,8 +262,10 @@ def is_a_guess(clause: list[Token]) -> bool:
     round.
 
     >>> from hqm.forms.grammar import tag
-    >>> is_a_guess(tag("Is the liquid in the glass water")), is_a_guess(tag("Is the cat in the garden"))
-    (True, False)
+    >>> is_a_guess(tag("Is the liquid in the glass water"))
+    True
+    >>> is_a_guess(tag("Is the cat in the garden"))
+    False
     """
     if clause[0].word not in BE or clause[1].word in PRONOUNS:
         return False

@@ -424,7 +424,8 @@ _PICTURE = r"(?:photo|picture|image|pic|photograph)"
 _PLACE = (
     r"(?:(?:directly|right|just) )?(?:in|on|to the|above|under|underneath|below|beneath|next"
     r" to|near|around|beside|between|"
-    r"behind|at|across|against|over|along|inside|outside|by|through|beyond|among|atop|throughout|all"
+    r"behind|at|across|against|over|along|inside|outside|by|through|beyond|among|atop"
+    r"|throughout|all"
     r" over|before|after|with)"
 )
 _STRANDED = (
@@ -644,7 +645,8 @@ _OPENINGS: tuple[tuple[str, str, str | _Maker], ...] = (
         "subject",
         (
             r"(?P<w>What|Who)"
-            r" (?P<x>(?:has|was|were|can|could|may|might|would|makes?|made|hits|takes|drives|appears"
+            r" (?P<x>(?:has|was|were|can|could|may|might|would|makes?|made|hits|takes|drives"
+            r"|appears"
             r"|seems|covers?|helps?) .+)\?"
         ),
         r"\g<w> is it that \g<x>?",

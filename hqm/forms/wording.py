@@ -202,8 +202,10 @@ def shuffle_item(item: Item, draw: int = 1) -> Item:
 
     >>> item = Item("1", "What color is it?", "choice", "A", options=("red", "blue", "green"))
     >>> shuffled = shuffle_item(item)
-    >>> sorted(shuffled.options), shuffled.options[LETTERS.index(shuffled.target)], shuffled.target != "A"
-    (['blue', 'green', 'red'], 'red', True)
+    >>> sorted(shuffled.options), shuffled.options[LETTERS.index(shuffled.target)]
+    (['blue', 'green', 'red'], 'red')
+    >>> shuffled.target != "A"
+    True
     """
     letters = LETTERS[: len(item.options)]
     if len(item.options) < 2:

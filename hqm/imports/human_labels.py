@@ -256,7 +256,9 @@ def _stages(written: object, place: str) -> Mapping[str, Mapping[str, int]]:
         raise AnswerError(
             f"the stages are {str(written)[:80]!r}",
             place=place,
-            remedy=f'Write {{"verifier": {{"There is a dog.": 1}}}}; the roles are {", ".join(ROLES)}.',
+            remedy=(
+                f'Write {{"verifier": {{"There is a dog.": 1}}}}; the roles are {", ".join(ROLES)}.'
+            ),
         )
     return {
         role: {str(unit): int(label) for unit, label in units.items()}

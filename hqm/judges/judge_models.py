@@ -281,7 +281,7 @@ class Judging:
     def _admitted(
         self, judge: Respondent, requests: list[Request], holds: dict[int, Hold]
     ) -> list[Request]:
-        """Return the requests that the bounds allow. A server checks each of its requests itself."""
+        """The requests that the bounds allow. A server checks each of its requests itself."""
         if hasattr(judge, "budget"):
             number = self.store.find_respondent(judge.name, self.identity(judge))
             judge.budget = self.budget

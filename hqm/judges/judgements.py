@@ -185,9 +185,8 @@ def take_judgements(
         at = replace(key, asking=asking)
         twice = taken.get(at, set()) & outputs.keys()
         if twice:
-            what = f"{sorted(twice)[0]} is judged twice by {key.judge}, asked time {asking}"
             raise AnswerError(
-                what,
+                f"{sorted(twice)[0]} is judged twice by {key.judge}, asked time {asking}",
                 place=str(path),
                 remedy=(
                     "Say which time each judgement is in a column `run`, or with --judgements"
@@ -245,8 +244,11 @@ def _files(
                 p for p in source.path.rglob("*") if p.is_file() and p.suffix.lower() in _SUFFIXES
             )
             if not inside:
-                what = f"the folder has no file of judgements ({', '.join(_SUFFIXES)})"
-                raise AnswerError(what, place=str(source.path), remedy="Name the files.")
+                raise AnswerError(
+                    f"the folder has no file of judgements ({', '.join(_SUFFIXES)})",
+                    place=str(source.path),
+                    remedy="Name the files.",
+                )
         for path in inside:
             if not path.is_file():
                 raise AnswerError(
@@ -398,9 +400,8 @@ def _matched(
         for item in keys:
             before = outputs.get(item)
             if before is not None and (before.mark is not None or output.mark is not None):
-                what = f"{item} is judged twice by {key.judge}"
                 raise AnswerError(
-                    what,
+                    f"{item} is judged twice by {key.judge}",
                     place=row.place,
                     remedy="Say which time each judgement is in a column `run`.",
                 )
@@ -502,12 +503,14 @@ def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[Row]:
     if records and any(name in records[0] for name in (*_MARKS, *_REPLIES)):
         return [_row(record, f"{path}: record {i}", form) for i, record in enumerate(records, 1)]
     if records and "label" in records[0] and "item" in records[0]:
-        remedy = (
-            "Bring people's labels with --criterion; a judge's verdicts stand in a column 'verdict'"
-            " or 'score'."
-        )
         raise AnswerError(
-            "it holds labels, not judgements of a judge", place=str(path), remedy=remedy
+            "it holds labels, not judgements of a judge",
+            place=str(path),
+            remedy=(
+                "Bring people's labels with --criterion; a judge's verdicts stand in a column"
+                " 'verdict'"
+                " or 'score'."
+            ),
         )
     replies = benchmark.read_replies(path, form)
     if not replies:

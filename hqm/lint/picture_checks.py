@@ -43,8 +43,8 @@ _PARTS = [(0.0, 1.0)] + [
 """Which parts of a side a crop may have kept, each about as near to the next as hashes stand."""
 _CLOSE, _BLOCK = 96, 6
 _SHADE = 24.0
-"""How far two copies may differ in a block of the close look, of 255: brightness fitted, compression
-and scaling change no more.
+"""How far two copies may differ in a block of the close look, of 255: brightness fitted,
+compression and scaling change no more.
 """
 _NEAR, _ROUGH, _CORRELATION = 0.65, 0.85, 0.95
 """How alike the shades of two copies are at least: where the hashes stand near, where a large look
@@ -500,8 +500,8 @@ def change_between(whole: Image.Image, part: Image.Image, box: _Shades | None = 
     """How `part` was made of `whole`, by cutting, scaling and another brightness; None if it was
     not.
 
-    The correlation of shades says where it was cut; then every block of the two must agree, with one
-    brightness and contrast fitted to all of them.
+    The correlation of shades says where it was cut; then every block of the two must agree, with
+    one brightness and contrast fitted to all of them.
 
     - `box`: Where about the part lies, as shares of the sides; all of it unless given.
     """

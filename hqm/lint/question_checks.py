@@ -58,7 +58,8 @@ _ASKED = re.compile(r"\b(?:how (?:many|much)|how|why|when|where|whose|who|which|
 _COUNT = re.compile(r"\b(?:what is )?(?:number|count) of\b")
 _OF = re.compile(r"\b(colou?r|shape|size|name|kind|type|material|brand) of (\w+)")
 _GIVEN_AWAY = re.compile(
-    r"(?<!if the )(?<!if )(?<!whether the )(?<!when the )\b(?:answer|ans|label|key|solution|gt|target"
+    r"(?<!if the )(?<!if )(?<!whether the )(?<!when the )\b(?:answer|ans|label|key|solution|gt"
+    r"|target"
     r"|ground[ -]?truth)\s*(?:is|:|=|->|→)\s*[\"'“‘(\[]?(?P<says>[^\n.;,)\]\"'”’]{1,80})",
     re.IGNORECASE,
 )
@@ -251,13 +252,17 @@ def with_favoured_keys(finding: Finding, matrix: ScoreMatrix) -> Finding:
         counts = ", ".join(f"{i} {right.get(i, 0)} of {answered.get(i, 0)}" for i in ids)
         row["favoured"] = ids[0] if shown else ""
         row["answers"] = (
-            f"the answers favour {f'the key of {ids[0]}' if shown else 'no key'} (right by {counts})"
+            f"the answers favour {f'the key of {ids[0]}' if shown else 'no key'} (right by"
+            f" {counts})"
         )
-    examples = tuple(
-        f"{text}: {row['answers']}" if "answers" in row else text
-        for text, row in zip(finding.examples, rows, strict=False)
+    return replace(
+        finding,
+        rows=tuple(rows),
+        examples=tuple(
+            f"{text}: {row['answers']}" if "answers" in row else text
+            for text, row in zip(finding.examples, rows, strict=False)
+        ),
     )
-    return replace(finding, rows=tuple(rows), examples=examples)
 
 
 def _denied(form: Form, groups: _Groups) -> Iterable[list[Item]]:
@@ -369,7 +374,8 @@ _NEGATED = re.compile(
 _ANSWERS = re.compile(r"[\"'“]?\byes\b[\"'”]?\s*(?:or|/)\s*[\"'“]?\bno\b", re.IGNORECASE)
 """What a question says of its answers is no negation, and captions of which all say it are many."""
 _CONTRACTED = re.compile(
-    r"(?:^|[,:]\s*|then\s+)(?:is|are|was|were|do|does|did|can|could|has|have|had|wo|would|should)n['’]t\b",
+    r"(?:^|[,:]\s*|then\s+)(?:is|are|was|were|do|does|did|can|could|has|have|had|wo|would"
+    r"|should)n['’]t\b",
     re.IGNORECASE,
 )
 _SHORT = frozenset(

@@ -508,8 +508,10 @@ def metric_of(name: str) -> tuple[str, str]:
     """Return a column's metric of a confusion table and its group of questions; ("", "") for
     others.
 
-    >>> metric_of("Existence F1"), metric_of("Yes (%)"), metric_of("object/P"), metric_of("Recall@5")
-    (('f1', 'existence'), ('yes', ''), ('precision', 'object'), ('', ''))
+    >>> metric_of("Existence F1"), metric_of("Yes (%)"), metric_of("object/P")
+    (('f1', 'existence'), ('yes', ''), ('precision', 'object'))
+    >>> metric_of("Recall@5")
+    ('', '')
     """
     plain = re.sub(r"\(\s*%?\s*\)|%", "", name).strip().lower()
     for metric, words in _METRICS.items():

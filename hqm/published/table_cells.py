@@ -263,8 +263,10 @@ def _markdown(text: str) -> Rows:
 
 _TABULAR = re.compile(r"\\begin\{(tabular[xy*]?|longtable|array)\}(.*?)\\end\{\1\}", re.DOTALL)
 _LINES = re.compile(
-    r"\\(?:hline|toprule|midrule|bottomrule|hdashline|endhead|endfirsthead|endfoot|endlastfoot|noalign\{[^}]*\}"
-    r"|(?:cmidrule|cline|cdashline|specialrule|addlinespace)(?:\([^)]*\))?(?:\[[^\]]*\])?(?:\{[^}]*\})*)(?:\[[^\]]*\])?"
+    r"\\(?:hline|toprule|midrule|bottomrule|hdashline|endhead|endfirsthead|endfoot|endlastfoot"
+    r"|noalign\{[^}]*\}"
+    r"|(?:cmidrule|cline|cdashline|specialrule"
+    r"|addlinespace)(?:\([^)]*\))?(?:\[[^\]]*\])?(?:\{[^}]*\})*)(?:\[[^\]]*\])?"
 )
 _SIGNS = {
     r"\%": "%",
@@ -341,14 +343,17 @@ def _spanned(cell: str) -> list[str]:
 def plain(cell: str) -> str:
     r"""The text of a LaTeX cell.
 
-    >>> plain(r"\textbf{85.3}$_{\pm 0.4}$"), plain(r"\multirow{2}{*}{LLaVA}"), plain(r"Yes (\%) $\uparrow$")
-    ('85.3± 0.4', 'LLaVA', 'Yes (%) ↑')
+    >>> plain(r"\textbf{85.3}$_{\pm 0.4}$"), plain(r"\multirow{2}{*}{LLaVA}")
+    ('85.3± 0.4', 'LLaVA')
+    >>> plain(r"Yes (\%) $\uparrow$")
+    'Yes (%) ↑'
     """
     text = re.sub(
         r"\\(?:multicolumn|multirow)\*?(?:\[[^\]]*\])?\{[^{}]*\}(?:\[[^\]]*\])?\{[^{}]*\}", "", cell
     )
     text = re.sub(
-        r"\\(?:cellcolor|rowcolor|color|textcolor|rotatebox|makebox|vspace|hspace)(?:\[[^\]]*\])*\{[^{}]*\}",
+        r"\\(?:cellcolor|rowcolor|color|textcolor|rotatebox|makebox|vspace"
+        r"|hspace)(?:\[[^\]]*\])*\{[^{}]*\}",
         "",
         text,
     )

@@ -24,12 +24,15 @@ from hqm.types import LETTERS
 _HEAD = re.compile(
     r"^(?:[\s\"'“”:>,*-]|(?:the|option|choice|answer|letter|answers|number|la|le|el|die|der|das"
     r"|lettre|letra|opción|opção|opzione|選択肢|选项|вариант|буква|likely|probably|clearly|definitely"
-    r"|therefore|thus|indeed|either|both|(?:that|it)(?:'s)?|is|with|for|no|yes|not quite|rather|должно"
-    r"|быть|be|to be|should be|would be|must be|change|to|my|final|correct|will go)\b[\s,:;.—–-]*)*",
+    r"|therefore|thus|indeed|either|both|(?:that|it)(?:'s)?|is|with|for|no|yes|not quite|rather"
+    r"|должно"
+    r"|быть|be|to be|should be|would be|must be|change|to|my|final|correct"
+    r"|will go)\b[\s,:;.—–-]*)*",
     re.IGNORECASE,
 )
 _LETTER = re.compile(
-    r"[\[({]{0,2}([A-Z])(?:[\])}]{1,2}|(?![A-Za-z0-9_'’]|-\w))|[\[(]([a-z])[\])]|([a-z])(?=[.)](?:\s|$)|$)"
+    r"[\[({]{0,2}([A-Z])(?:[\])}]{1,2}|(?![A-Za-z0-9_'’]|-\w))|[\[(]([a-z])[\])]"
+    r"|([a-z])(?=[.)](?:\s|$)|$)"
 )
 _NEXT = re.compile(r"[\s,/&;]*(?:\b(?:and|or|und|oder|et|ou|y|e|o)\b|[,/&、和或]|(?=[\[(]))\s*")
 _VERB = re.compile(
@@ -38,10 +41,12 @@ _VERB = re.compile(
 )
 _CORRECT = re.compile(
     r"(?:\b(?:option|choice|answer|letter)s?\s*)?(?<![\w'])[(\[]?([A-Z])[)\]]?(?![\w'])"
-    r"(?:[,:] [^.\n]{0,60}?)?\s+(?:is|are|seems?|looks?|must be|would be|appears?|was)\s+(?:to be\s+)?"
+    r"(?:[,:] [^.\n]{0,60}?)?\s+(?:is|are|seems?|looks?|must be|would be|appears?"
+    r"|was)\s+(?:to be\s+)?"
     r"(?:(?:therefore|thus|clearly|definitely|indeed|the|most|only|one|that|a)\s+)*"
     r"(?:correct|right|best|better|answer|closest|true|match|likely|appropriate|accurate|fitting)\b"
-    r"|\b(?:corresponds?|matches|belongs|equals|refers|points) (?:to |with )?(?:option|choice|answer)"
+    r"|\b(?:corresponds?|matches|belongs|equals|refers|points) (?:to |with )?(?:option|choice"
+    r"|answer)"
     r"\s*[(\[]?([A-Z])[)\]]?(?![\w'])"
     r"|\b(?:best|closest|correct|right) (?:option|choice|answer|match)[^.\n]{0,20}?"
     r"\b(?:option|choice)\s*[(\[]?([A-Z])[)\]]?(?![\w'])"

@@ -152,7 +152,8 @@ _CUE = re.compile(
     r"(?:"
     rf"\b(?:{_KIND}\s+)*(?:{_NOUN}|answers)(?:\s*\([^()]*\))?\s*[{_BOLD_END}\"”]?\s*"
     r"(?:[:：→]|->|=(?!=))"
-    rf"|\b(?:(?:{_KIND}\s+)*(?:{_NOUN})|{_KIND}\s+(?:value|list|number))(?:\s+(?:letter|choice|option|value|number))?"
+    rf"|\b(?:(?:{_KIND}\s+)*(?:{_NOUN})|{_KIND}\s+(?:value|list|number))(?:\s+(?:letter|choice"
+    rf"|option|value|number))?"
     rf"(?:\s+(?:to|for|of|from|among|in|here|that)\b[^.:\n{_BOX}]{{0,100}}?)?\s+{_IS}\b"
     r"(?:\s+(?:therefore|thus|then|clearly|indeed|likely|probably|definitely))?\s*[:：]?"
     r"|\b(?:i|we|let's|let us|i'd|i'll|i'm|one)\s+(?:would\s+|will\s+|should\s+|must\s+|can\s+)?"
@@ -172,8 +173,10 @@ _IF = re.compile(
 _CORRECTION = re.compile(
     r"(?:\b(?:wait|actually|hmm+|correction|sorry|oops|scratch that|on second thoughts?|make that"
     r"|i meant?|my mistake|let me (?:correct|rephrase)(?: that| myself)?|no wait|wacht|warte"
-    r"|attends|espera|aspetta|стоп|подождите)\b|等等|不对|更正|\bhold on\b|\bon (?:a )?closer (?:inspection|look)\b|\bnot\b[^.\n]{1,60}?,? but (?:rather |instead )?"
-    r"|(?:\bnot|n't)\b[^.\n]{1,60}?[,;] (?:it's|it is|that's)\b|(?:\.\.\.|…|[?!]|—|–|\s-)\s*no\b(?=[,:]))"
+    r"|attends|espera|aspetta|стоп|подождите)\b|等等|不对|更正|\bhold on\b"
+    r"|\bon (?:a )?closer (?:inspection|look)\b|\bnot\b[^.\n]{1,60}?,? but (?:rather |instead )?"
+    r"|(?:\bnot|n't)\b[^.\n]{1,60}?[,;] (?:it's|it is|that's)\b|(?:\.\.\.|…|[?!]|—|–"
+    r"|\s-)\s*no\b(?=[,:]))"
     r"(?:[\s,:;!—–]|[-.](?!\d))*",
     re.IGNORECASE,
 )
@@ -195,8 +198,10 @@ _END = re.compile(
     r"(?<!\s[A-Z]\.)(?<!^[A-Z]\.)(?<=[.!?])(?:[\"')\]]*)\s+(?=[^a-z\s])|(?<=[。！？])|\n+"
 )
 _UNABLE = re.compile(
-    r"\b(?:can(?:no|')t|cannot|could(?: no|n')t|unable to|not (?:able|possible) to|impossible to)\s+"
-    r"(?:be\s+)?(?:\w+ly\s+)?(?:\w+\s+or\s+)?(?:determin|tell|answer|see|say|identif|provid|calculat"
+    r"\b(?:can(?:no|')t|cannot|could(?: no|n')t|unable to|not (?:able|possible) to"
+    r"|impossible to)\s+"
+    r"(?:be\s+)?(?:\w+ly\s+)?(?:\w+\s+or\s+)?(?:determin|tell|answer|see|say|identif|provid"
+    r"|calculat"
     r"|know|give|measur|find|read|assist|help|view|count|accurate|definit|solv|represent|verif"
     r"|compare|choose|confirm)\w*"
     r"|\b(?:insufficient|not enough|more) information|\bnot (?:sure|clear|certain|visible|legible"
@@ -332,7 +337,8 @@ def _behind(text: str, start: int) -> str:
 # --- what is denied, and texts as they are compared ---
 
 _DENIAL = re.compile(
-    r"(?:\b(?:not|no|never|(?:more|less|fewer|greater|larger|higher|smaller|lower) than|rather than|instead of|neither|nor|except|unlike|excluding|besides|cannot be"
+    r"(?:\b(?:not|no|never|(?:more|less|fewer|greater|larger|higher|smaller|lower) than"
+    r"|rather than|instead of|neither|nor|except|unlike|excluding|besides|cannot be"
     r"|nicht|kein|keine|pas|non|нет|не)\b|n't|不是|并非|而不是)"
     r"(?:\s+(?:be|a|an|the|option|choice|really|just|only|actually|answer|say|show|contain|include"
     r"|read|mention|see|have|depict|look like))*[\s\"'(\[]*$",
@@ -340,7 +346,8 @@ _DENIAL = re.compile(
 )
 _DENIED_BEHIND = re.compile(
     r"^[\"')\]]*\s*[:–-]\s*(?:no|not|false|incorrect|wrong)\b"
-    r"|^[\"')\]]*\s*(?:,? (?:which|that|this|it) )?\s*(?:is|are|was|were|would be|can be|seems?|looks?)?"
+    r"|^[\"')\]]*\s*(?:,? (?:which|that|this|it) )?\s*(?:is|are|was|were|would be|can be|seems?"
+    r"|looks?)?"
     r"(?:\s*(?:is|are|was|would be)?\s*(?:not|n't)\b|\s*\b(?:in?correct|wrong|false|ruled out"
     r"|eliminated|impossible|excluded|不对|错误)\b)",
     re.IGNORECASE,

@@ -69,7 +69,8 @@ _BE = re.compile(
 )
 _ADVERBIAL = re.compile(
     r"^(?:(?:based on|according to|in|from|as shown in|looking at)\b[^,.]*,\s*"
-    r"|(?:definitely|certainly|absolutely|clearly|probably|most likely|likely|hmm|well|i think|i believe)\b[\s,]*(?=yes|no\b))",
+    r"|(?:definitely|certainly|absolutely|clearly|probably|most likely|likely|hmm|well|i think"
+    r"|i believe)\b[\s,]*(?=yes|no\b))",
     re.IGNORECASE,
 )
 # what follows one of these no longer restates the question

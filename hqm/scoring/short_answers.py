@@ -1,8 +1,9 @@
 """The reader of short answers: a number, a list, a text, and whether it is the right one.
 
-One idea for all tasks, with `hqm.scoring.polar_answers` and `hqm.scoring.choices`: an answer is read
-where it commits itself last (`hqm.scoring.commitments`); what it denies there ("not B", "rather than
-7") does not count; and where it commits itself to nothing, or to several things, it is unread.
+One idea for all tasks, with `hqm.scoring.polar_answers` and `hqm.scoring.choices`: an answer is
+read where it commits itself last (`hqm.scoring.commitments`); what it denies there ("not B",
+"rather than 7") does not count; and where it commits itself to nothing, or to several things, it is
+unread.
 """
 
 from __future__ import annotations
@@ -32,13 +33,15 @@ from hqm.types import Item
 _ABOUT = (
     r"(?:(?:about|approximately|around|roughly|nearly|almost|exactly|only|just|a total of|total|is"
     r"|the number|number|are|at|therefore|thus|circa|ungefähr|etwa|environ|alrededor de|cerca de"
-    r"|likely|probably|equal to|to|a|an|the|of|all|final|approx\.?|ca\.|value|answer|likely|in total"
+    r"|likely|probably|equal to|to|a|an|the|of|all|final|approx\.?|ca\.|value|answer|likely"
+    r"|in total"
     r"|you should see|should be|it|it's|was|year|no|make|that|be|i see|i count|there are|there is"
     r"|≈|~|=|:|option)\s*)*"
 )
 _COPULA = re.compile(
     rf"(?:=|≈|\b(?:is|are|was|were|be|equals?|equal to|gives?|get|gets|makes?|has|have|had"
-    rf"|reach(?:es)?|totals?|making|totall?ing|left with|of|see|count|shows?|reads?|indicates?|points to)\b)\s*[:]?\s*"
+    rf"|reach(?:es)?|totals?|making|totall?ing|left with|of|see|count|shows?|reads?|indicates?"
+    rf"|points to)\b)\s*[:]?\s*"
     rf"{_ABOUT}[$€£¥({{\[\s]*$",
     re.IGNORECASE,
 )
@@ -59,7 +62,8 @@ _NOTHING = re.compile(
     re.IGNORECASE,
 )
 _TOTAL = re.compile(
-    r"\b(?:difference|average|mean|median|range|ratio|product|total|altogether|in all|sum|final|result|remain\w*|left|overall)\b",
+    r"\b(?:difference|average|mean|median|range|ratio|product|total|altogether|in all|sum|final"
+    r"|result|remain\w*|left|overall)\b",
     re.IGNORECASE,
 )
 

@@ -139,7 +139,8 @@ _NUMBER = re.compile(
     r"(?P<percent>\s*(?:%|percent\b|per cent\b|percentage points?\b))?"
     rf"(?P<scale>[\s-]*(?:hundred|thousand|million|billion|trillion|mn|bn|万|亿)(?![{_LATIN}])"
     rf"|(?-i:[kKMB])(?![{_LATIN}/]))?"
-    rf"(?:\s*(?P<unit>°\s?[CFK]?|π|(?!(?:{_NO_UNIT}|{_WORD})\b)[a-zA-Zµ]+(?:\s?/\s?[a-zA-Z]+)?(?:\^[23])?))?",
+    rf"(?:\s*(?P<unit>°\s?[CFK]?|π|(?!(?:{_NO_UNIT}"
+    rf"|{_WORD})\b)[a-zA-Zµ]+(?:\s?/\s?[a-zA-Z]+)?(?:\^[23])?))?",
     re.IGNORECASE,
 )
 _MOST_DIGITS = 60

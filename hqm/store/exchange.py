@@ -145,8 +145,11 @@ def _verified(
         claimed_whole = head.pop("digest", None)
         part = rows[at + 1 : at + 1 + head["rows"]]
         if len(part) < head["rows"]:
-            what = f"{head['rows']} rows were exported, and {len(part)} are there"
-            raise DataError(what, place=place, remedy=_CHANGED)
+            raise DataError(
+                f"{head['rows']} rows were exported, and {len(part)} are there",
+                place=place,
+                remedy=_CHANGED,
+            )
         digests = []
         for where, row in part:
             claimed = row.pop("digest", None)
@@ -256,8 +259,11 @@ def _take_answer(
         asked.prompt,
         asked.image_digest,
     ):
-        what = f"the hash {asked.digest} is not that of what is asked ({asked.prompt!r:.60})"
-        raise DataError(what, place=place, remedy=_CHANGED)
+        raise DataError(
+            f"the hash {asked.digest} is not that of what is asked ({asked.prompt!r:.60})",
+            place=place,
+            remedy=_CHANGED,
+        )
     key = (row["respondent"], row["identity"], row["run"])
     attempt = row.get("attempt") or 0
     _once(("answer", *key, asked.digest, attempt), place, seen)
@@ -288,8 +294,11 @@ def _take_judgement(
 
 def _once(key: tuple[Any, ...], place: str, seen: dict[tuple[Any, ...], str]) -> None:
     if key in seen:
-        what = f"the same {key[0]} stands at {seen[key].rpartition(': ')[2]} already"
-        raise DataError(what, place=place, remedy="Keep one of the two.")
+        raise DataError(
+            f"the same {key[0]} stands at {seen[key].rpartition(': ')[2]} already",
+            place=place,
+            remedy="Keep one of the two.",
+        )
     seen[key] = place
 
 

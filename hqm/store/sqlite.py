@@ -153,9 +153,10 @@ def writing(store: Path, *, wait: bool = True, say: Callable[[str], None] = _say
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
-        remedy = "Name a writable place with --store, or audit what it holds with --offline."
         raise StoreError(
-            f"it cannot be written: {error.strerror}", place=str(store), remedy=remedy
+            f"it cannot be written: {error.strerror}",
+            place=str(store),
+            remedy="Name a writable place with --store, or audit what it holds with --offline.",
         ) from error
     try:
         announced = False
@@ -166,9 +167,13 @@ def writing(store: Path, *, wait: bool = True, say: Callable[[str], None] = _say
             except BlockingIOError:
                 who = _holder(descriptor)
                 if not wait:
-                    remedy = "Wait for it, or leave out --set no_wait=true. The answers stored so far are safe."
                     raise StoreError(
-                        f"{who} is writing to it", place=str(store), remedy=remedy
+                        f"{who} is writing to it",
+                        place=str(store),
+                        remedy=(
+                            "Wait for it, or leave out --set no_wait=true. The answers stored"
+                            " so far are safe."
+                        ),
                     ) from None
                 if not announced:
                     say(f"{store}: {who} is writing to it; waiting for it to end.")

@@ -110,10 +110,9 @@ def compose(choice: str | None, recipes: Mapping[str, Recipe], benchmark: str) -
         part, equals, name = piece.strip().partition("=")
         if not equals:
             if part not in recipes or i > 0:
-                known = f"It is {' or '.join(recipes)}, or part=name joined by commas."
                 raise UsageError(
                     f"{benchmark} has no words {piece.strip()!r}",
-                    remedy=known,
+                    remedy=f"It is {' or '.join(recipes)}, or part=name joined by commas.",
                     given=part,
                     known=recipes,
                 )
