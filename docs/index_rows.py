@@ -3,12 +3,15 @@
     HQM_DATA=data python docs/index_rows.py out/index [ROW ...]
 
 Rows whose answers are not in the folder are left out, and named. `shapes` asks ten tiny models.
+The rows are also the first page of the documentation: where all were made, docs/make/index.json is
+written anew.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -21,37 +24,25 @@ HALLUSION = "$HQM_DATA/hallusion_bench/HallusionBench_result_sample.json"
 LABELS = "$HQM_DATA/faithscore/annotation.jsonl"
 ROWS = {
     "less-is-more": f"{CHAIR} $HQM_DATA/less_is_more",
-    "halc-sample-2": f"{CHAIR} $HQM_DATA/halc/*_sample2.jsonl.gz",
+    "halc": f"{CHAIR} $HQM_DATA/halc",
     "marine": f"{CHAIR} $HQM_DATA/marine",
     "two-instructions": f"{CHAIR} $HQM_DATA/pope/captions",
-    "pope": "hqm audit pope --recorded $HQM_DATA/logs/llava/llava-v1.5-7b_pope.jsonl"
-    " --key $HQM_DATA/pope/repope",
+    "pope": "hqm audit pope --part coco_adversarial --recorded $HQM_DATA/pope_answers"
+    " --recorded $HQM_DATA/logs/llava --key $HQM_DATA/pope/repope",
     "hallusion-bench": f"hqm audit hallusion_bench --recorded {HALLUSION} --judgements gpt-4={HALLUSION}",
     "faithscore": f"hqm audit faithscore --recorded {LABELS} --criterion {LABELS}",
     "mathvista": "hqm audit mathvista --recorded $HQM_DATA/mathvista/answers",
+    "mm-vet": "hqm audit $HQM_DATA/mm_vet",
     "mmmu-pro": "hqm audit mmmu_pro --recorded $HQM_DATA/mmmu_pro/answers",
     "shapes": "hqm audit shapes",
 }
-"""Row -> its command. A pattern of files stands for `--recorded` before each of them."""
-
-
-def words_of(command: str, data: Path) -> list[str]:
-    """The words of a command, with the folder of the data and the files of a pattern filled in."""
-    words: list[str] = []
-    for word in shlex.split(command)[1:]:
-        filled = word.replace("$HQM_DATA", str(data))
-        if "*" not in filled:
-            words.append(filled)
-            continue
-        files = sorted(data.glob(str(Path(filled).relative_to(data))))
-        words += [each for file in files for each in ("--recorded", str(file))][1:]
-    return words
+"""Row -> its command."""
 
 
 def audited(name: str, data: Path, folder: Path) -> bool:
     """Run the command of a row; the audit keeps it as it is shown. Return whether there are data."""
     command = ROWS[name]
-    words = words_of(command, data)
+    words = [word.replace("$HQM_DATA", str(data)) for word in shlex.split(command)[1:]]
     if not all(Path(word).exists() for word in words if word.startswith(str(data))):
         print(f"{name}: its answers are not in {data}")
         return False
@@ -69,6 +60,8 @@ def main(site: Path, names: list[str]) -> None:
     made = [str(folder) for name, folder in folders.items() if audited(name, data, folder)]
     program = [sys.executable, "-m", "hqm", "report", *made, "--index", str(site)]
     subprocess.run(program, check=True)
+    if len(made) == len(ROWS):
+        shutil.copy(site / "index.json", Path(__file__).parent / "make" / "index.json")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from hqm.reports.benchmark_card import badge, bibtex
 from hqm.reports.drawings import fitting
 from hqm.reports.evidence_page import environment, script
 from hqm.reports.item_tables import ToRead, to_read
-from hqm.reports.phrases import Terms, counted, is_share, listed
+from hqm.reports.phrases import Terms, counted, in_letters, is_share, listed
 from hqm.reports.report_figures import (
     axis_end,
     board_figure,
@@ -336,13 +336,16 @@ def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[st
             rows.append(_row(audit, folder, each.date, whole.command, policy))
     audits = [audit for each in dated for audit in each.audit.audits]
     heads = [headline(audit, policy) for audit in audits]
+    first = _undecided_leaderboards(audits) or several_benchmarks(audits, heads)
+    measured = _seldom_measured(audits)
     code = script("index.js")
     files["index.html"] = (
         environment("report.css")
         .get_template("index.html")
         .render(
             rows=rows,
-            joint=several_benchmarks(audits, heads),
+            joint=first,
+            measured=measured,
             marks=MARKS,
             spoken=SPOKEN,
             version=dated[0].audit.hqm_version,
@@ -351,7 +354,8 @@ def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[st
         )
     )
     written = [_as_json(row) for row in rows]
-    files["index.json"] = json.dumps({"rows": written}, indent=1, ensure_ascii=False) + "\n"
+    whole_index = {"finding": first, "measured": measured, "rows": written}
+    files["index.json"] = json.dumps(whole_index, indent=1, ensure_ascii=False) + "\n"
     return files
 
 
@@ -419,7 +423,50 @@ def _tied(audit: BenchmarkAudit) -> Count:
     return Count(len(first), listed([fitting(short(name)) for name in first[:4]]))
 
 
+def _undecided_leaderboards(audits: Sequence[BenchmarkAudit]) -> str:
+    """How many leaderboards nobody is shown to lead, with the one on which most models share the
+    top; empty where each has a first.
+    """
+    boards = [
+        (len(first_place(audit)), len(audit.respondents), audit.title)
+        for audit in audits
+        if len(audit.respondents) > 1
+    ]
+    shared = [board for board in boards if board[0] > 1]
+    if not shared:
+        return ""
+    top, models, title = max(shared)
+    return (
+        f"On {in_letters(len(shared))} of {in_letters(len(boards))} leaderboards no model is shown"
+        f" to be first. On {title}, {in_letters(top)} of {models} share the top."
+    )
+
+
+def _seldom_measured(audits: Sequence[BenchmarkAudit]) -> str:
+    """In how many audits another wording was asked and people judged, and what a wording moves at
+    most.
+    """
+    moved: list[tuple[float, str]] = []
+    asked = judged = 0
+    for audit in audits:
+        budget = audit.budget.get(leading(audit))
+        if budget is None:
+            continue
+        judged += audit.scoring == "people" or budget.row("people").status in ("ok", "few")
+        wordings = [row for row in map(budget.row, ("wording", "negation")) if row.status == "ok"]
+        asked += bool(wordings)
+        points = Points.of(audit)
+        moved += [(row.half * points.factor, audit.title) for row in wordings if row.half]
+    sentence = (
+        f"Another wording was asked in {in_letters(asked)} of {in_letters(len(audits))} audits, and"
+        f" people judged the answers of {in_letters(judged) if judged else 'none'}."
+    )
+    if moved:
+        half, title = max(moved)
+        sentence += f" A wording moves one model by up to {number(half, 1)} points ({title})."
+    return sentence
+
+
 def _as_json(row: IndexRow) -> Mapping[str, object]:
-    """A row without its picture; the statement in parts and as a line."""
-    fields = {name: value for name, value in asdict(row).items() if name != "strip"}
-    return {**fields, "line": str(row.statement), "audit": f"{row.folder}/audit.json"}
+    """A row, its picture as SVG; the statement in parts and as a line."""
+    return {**asdict(row), "line": str(row.statement), "audit": f"{row.folder}/audit.json"}

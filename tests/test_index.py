@@ -121,13 +121,14 @@ def first_rows() -> ModuleType:
 
 ROWS = (
     "less-is-more",
-    "halc-sample-2",
+    "halc",
     "marine",
     "two-instructions",
     "pope",
     "hallusion-bench",
     "faithscore",
     "mathvista",
+    "mm-vet",
     "mmmu-pro",
 )
 
@@ -146,6 +147,24 @@ def test_the_command_of_a_row_makes_it(
     audit = Audit.load(tmp_path / name / "audit.json")
     assert audit.command == first_rows.ROWS[name]
     assert str(data) not in audit.command
-    for each in audit.audits:
+    index = json.loads((ROOT / "docs" / "make" / "index.json").read_text("utf-8"))
+    shown = [row for row in index["rows"] if row["command"] == audit.command]
+    for each, row in zip(audit.audits, shown, strict=True):
         assert hqm.Statement.parse(str(each.statement)) == each.statement
-        assert each.respondents
+        # the row on the first page of the documentation is that of its command
+        assert row["line"].partition(" | ")[0] == str(each.statement).partition(" | ")[0]
+        assert row["verdict"] == each.verdict
+
+
+def test_the_first_page_has_every_row_and_what_leaderboards_do_not_say(
+    first_rows: ModuleType,
+) -> None:
+    index = json.loads((ROOT / "docs" / "make" / "index.json").read_text("utf-8"))
+    assert {row["command"] for row in index["rows"]} == set(first_rows.ROWS.values())
+    titles = {row["title"].partition(":")[0] for row in index["rows"]}
+    assert len(titles) >= 8, titles
+    boards = [row["tied"]["number"] for row in index["rows"] if row["tied"]["number"]]
+    undecided = sum(number > 1 for number in boards)
+    finding = index["finding"]
+    assert tells(finding, "index.undecided", undecided=undecided, boards=len(boards))
+    assert "<!-- the index -->" in (ROOT / "docs" / "index.md").read_text("utf-8")

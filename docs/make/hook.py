@@ -20,7 +20,7 @@ from mkdocs.structure.files import File, Files
 DOCS = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(DOCS))
 
-from make import indicators, pages, questions  # noqa: E402 - found beside this file
+from make import index_table, indicators, pages, questions  # noqa: E402 - found beside this file
 
 GROUPS = (
     ("Tutorials", "tutorial_"),
@@ -78,7 +78,11 @@ def _by_question(members: Sequence[str]) -> list[Any]:
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
-    """Replace links to files of the repository that are not pages by the name of the file."""
+    """Put the index into its page, and replace links to files of the repository that are not pages
+    by the name of the file.
+    """
+    if index_table.MARKER in markdown:
+        markdown = markdown.replace(index_table.MARKER, index_table.table())
     folder = (DOCS / page.file.src_uri).parent
 
     def named(link: re.Match[str]) -> str:

@@ -1,0 +1,58 @@
+"""The index on the first page: the rows that `docs/index_rows.py` made, as HTML."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+MARKER = "<!-- the index -->"
+ROWS = Path(__file__).with_name("index.json")
+_LEGEND = (
+    "Error budget: how far one model moves against the others when only this changes (bar, 95%)."
+    " Dots are gaps between neighbours of the board, green where clear of all measured errors. Pale"
+    " bars were not measured. Each row opens to its statement and the command that makes it again."
+)
+
+
+def table() -> str:
+    """The finding of the index, and a row for each benchmark."""
+    index = json.loads(ROWS.read_text(encoding="utf-8"))
+    rows = "".join(map(_row, index["rows"]))
+    return (
+        f'<p class="hqm-finding">{escape(index["finding"])}</p>'
+        f"<p>{escape(index['measured'])} Nothing is averaged; there is no overall grade.</p>"
+        f'<p class="hqm-legend">{_LEGEND}</p>'
+        f'<div class="hqm-scroll"><table class="hqm-index"><thead><tr><th scope="col">Benchmark</th>'
+        f'<th scope="col">Error budget, points</th><th scope="col">Tied at the top</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _row(row: Mapping[str, Any]) -> str:
+    tied = row["tied"]
+    shared = "–" if tied["number"] is None else str(tied["number"])
+    more = [
+        ("", f"<code>{escape(row['line'])}</code>"),
+        ("Not measured: ", escape(row["unmeasured"])),
+        ("Leaks: ", _count(row["leaks"])),
+        ("Keys to check: ", _count(row["keys"])),
+        ("Made again by ", f"<code>{escape(row['command'])}</code>"),
+    ]
+    lines = "<br>".join(name + value for name, value in more if value)
+    return (
+        f'<tr id="{escape(row["folder"])}"><th scope="row"><b>{escape(row["title"])}</b>'
+        f"<small>{escape(row['size'])}</small>"
+        f'<p class="{row["code"]}">{escape(row["verdict"])}</p>'
+        f"<details><summary>statement and command</summary>{lines}</details></th>"
+        f"<td>{row['strip']}</td>"
+        f"<td><b>{shared}</b><small>{escape(tied['about'])}</small></td></tr>"
+    )
+
+
+def _count(count: Mapping[str, Any]) -> str:
+    """A number with what was counted, or why there is none."""
+    number = "not known" if count["number"] is None else str(count["number"])
+    return escape(f"{number} ({count['about']})" if count["about"] else number)
