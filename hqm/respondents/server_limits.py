@@ -195,7 +195,7 @@ class Concurrency:
     (False, 16)
     >>> any(concurrency.refused(began=0.1, at=0.2) for _ in range(5)), concurrency.limit
     (False, 8)
-    >>> concurrency.refused(began=0.2, at=0.3)  # the server refuses everything
+    >>> any(concurrency.refused(began=0.2, at=0.3) for _ in range(8))  # it refuses everything
     True
     """
 
