@@ -131,11 +131,11 @@ def _differences(comparison: Comparison) -> Table:
 
 
 def beyond_chance(comparison: Comparison) -> tuple[str, ...]:
-    """A sentence for every difference that is more than chance, with the population that its test
-    is about.
+    """A sentence for every difference that is more than chance, the largest first, with the
+    population that its test is about.
     """
     sentences = []
-    for d in comparison.differences:
+    for d in sorted(comparison.differences, key=lambda d: -abs(d.others.difference)):
         if not d.adjusted_these < 0.05 and not d.adjusted_others < 0.05:
             continue
         at = "" if d.length is None else f" at {number(d.length, 0)} items"

@@ -167,14 +167,14 @@ def difference_in_words(d: Difference, comparison: Comparison) -> str:
         )
     elif these in name:
         also = {
-            "not shown": "; for others like them that is not shown",
+            "not shown": f"; for others like them {_why_not_shown(d.others)}",
             "not tested": "; for others it was not tested",
         }
         whom = also.get(others, " and for others like them")
         claim = f"{name[these]} is higher than {less[these]} for these respondents{whom}"
     elif others in name:
         also = {
-            "not shown": "; for these that is not shown",
+            "not shown": f"; for these {_why_not_shown(d.these)}",
             "not tested": "; for these it was not tested",
         }
         claim = f"{name[others]} is higher than {less[others]} for other respondents{also[these]}"
@@ -200,6 +200,13 @@ def difference_in_words(d: Difference, comparison: Comparison) -> str:
         f"{varied}{at}, {claim} ({numbers}, difference"
         f" {number(d.others.difference, digits)}{interval})."
     )
+
+
+def _why_not_shown(test: ReliabilityDifference) -> str:
+    # an interval without 0 beside "not shown" would read like a contradiction
+    if test.low <= 0 <= test.high:
+        return "that is not shown"
+    return "it is not, once all tests are adjusted for (Holm)"
 
 
 def _digits(test: ReliabilityDifference) -> int:

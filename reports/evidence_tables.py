@@ -25,6 +25,7 @@ from hqm.reports.tables import (
     flag_words,
     interval,
     known,
+    least,
     lost_note,
     meaning_of,
     number,
@@ -678,7 +679,7 @@ def _interval_spans(estimate: Estimate) -> Text:
 def _ends(estimate: Estimate, span: Interval) -> str:
     """An interval; an end that bounds nothing is said to be none."""
     if span.one_sided:
-        return f"at least {number(span.low, places(estimate))}"
+        return least(span.low, places(estimate))
     low, high = (
         None if no_end(estimate, end) else number(end, places(estimate))
         for end in (span.low, span.high)

@@ -9,6 +9,7 @@ because one thing is said in one way, wherever it is said.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -27,6 +28,7 @@ from hqm.reports.tables import (
     estimate_text,
     find,
     goal,
+    interval,
     known,
     leading,
     number,
@@ -157,15 +159,14 @@ def coefficient(estimate: Estimate, inference: str = "") -> Text:
     shown = estimate_text(estimate)
     text = _bare(shown.text)
     if span is not None and math.isfinite(span.low):
-        digits = places(estimate)
-        low = _bare(number(span.low, digits))
-        high = _bare(number(span.high, digits)) if math.isfinite(span.high) else ""
-        text += f" [{low}, {high}]" if high else f", at least {low}"
+        ends = _bare(interval(span, places(estimate)))
+        text += f", {ends}" if span.one_sided else f" {ends}"
     return replace(shown, text=text, muted=False)
 
 
 def _bare(text: str) -> str:
-    return text.replace("0.", ".", 1) if text.startswith(("0.", "−0.")) else text
+    """Numbers below 1 without the zero before the point."""
+    return re.sub(r"(?<![\d.])0\.", ".", text)
 
 
 # --- the verdict ---

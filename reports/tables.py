@@ -343,6 +343,15 @@ def interval(span: Interval | None, digits: int = 3) -> str:
     return "" if span is None else bracketed(span.low, span.high, digits)
 
 
+def least(low: float, digits: int = 3) -> str:
+    """A lower end without an upper one; a correlation's that is -1 bounds nothing.
+
+    >>> least(0.9), least(-1.0)
+    ('at least 0.900', 'no lower end')
+    """
+    return "no lower end" if round(low, digits) <= -1 else f"at least {number(low, digits)}"
+
+
 def interval_in_words(span: Interval, digits: int = 3) -> str:
     """An interval with its level.
 
@@ -363,7 +372,7 @@ def bracketed(low: float | None, high: float | None, digits: int = 3) -> str:
     if low is None:
         return ""
     if high is None or high == math.inf:
-        return f"at least {number(low, digits)}"
+        return least(low, digits)
     ends = number(low, digits), number(high, digits)
     if ends[0] == ends[1] and " " in ends[0]:
         return ends[0]  # both nearer to 1 than can be read

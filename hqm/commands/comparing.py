@@ -254,6 +254,10 @@ def _write(comparison: Comparison, to: Path, *, siunitx: bool, every: bool) -> N
     print(f"comparison: {to}")
 
 
+_LARGEST = 5
+"""Differences that a terminal shows."""
+
+
 def _show(comparison: Comparison) -> None:
     """Print the largest difference, Table 1, and the differences that are shown."""
     reports = importlib.import_module("hqm.reports.compare_page")
@@ -264,7 +268,10 @@ def _show(comparison: Comparison) -> None:
     print_table("", columns, rows, right=range(1, len(columns)))
     for sentence in reports.tests_said(comparison):
         print(sentence)
-    for sentence in reports.beyond_chance(comparison):
+    differences = reports.beyond_chance(comparison)
+    for sentence in differences[:_LARGEST]:
         print(f"  {sentence}")
+    if len(differences) > _LARGEST:
+        print(f"  and {len(differences) - _LARGEST} smaller ones: --to FILE.html shows all")
     for sentence in (*reports.forecasts_said(comparison), *comparison.notes):
         print(sentence)
