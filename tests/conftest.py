@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -90,6 +91,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     The first import of a test rewrites its assertions and keeps the bytecode, so that each process
     does its part of that and reads the parts of the others.
     """
+    gc.disable()  # until the tests begin: hardly anything that is imported or collected is garbage
     place = getattr(session.config, "workerinput", None)
     whole = all(Path(argument).is_dir() for argument in session.config.args)
     if place is None or sys.dont_write_bytecode or not whole:
@@ -103,6 +105,15 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         # what cannot be imported is said where it is collected
         with contextlib.suppress(Exception):
             importlib.import_module(name)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """Look for garbage again, and never among what all tests share: a million objects take a third
+    of a second each time.
+    """
+    gc.enable()
+    gc.freeze()
 
 
 # the same examples every time: a submission fails for what it changed, not for what chance found
