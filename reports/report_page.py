@@ -41,10 +41,10 @@ from hqm.reports.sentences import (
     seven,
     several_benchmarks,
     statement,
-    types_title,
 )
 from hqm.reports.side_tables import remarks, stopped
 from hqm.reports.tables import Text, default_policy, find, leading, number, percent, short
+from hqm.reports.type_tables import types_title
 
 from hqm import (
     Audit,

@@ -548,3 +548,24 @@ def _raised(flag: Mapping[str, Any]) -> str:
     title = FAMILIES.get(family, family)
     about = [str(flag["metric"]), "" if sentence.startswith(title) else title]
     return f"{', '.join(filter(None, about)) or 'the benchmark'}: {sentence}."
+
+
+def what_forbids_a_total(audit: BenchmarkAudit) -> str:
+    """Why no total should stand for all parts; empty where nothing is shown."""
+    raised = {str(flag["flag"]) for flag in audit.flags}
+    if "NOT_ONE_THING" in raised:
+        return "The types do not make one score: report them apart."
+    if "FAVOURS_FAMILY" in raised:
+        return "A part favours one family: report the parts apart."
+    return ""
+
+
+def top_together(audit: BenchmarkAudit) -> str:
+    """How many models lie where none is told from a full score, if that crowds the top."""
+    top = find(audit, "discriminability.measures_up_to", next(iter(audit.metrics)))
+    if top is None or "CEILING" not in top.flags:
+        return ""
+    count = len(top.detail.get("in_top") or ())
+    return (
+        f" {count} lie at {number(top.value, 2)} or better, where none is told from a full score."
+    )

@@ -20,6 +20,8 @@ from hqm.reports.score_tables import (
     pairs_apart,
     pairs_changed,
     tied_sets,
+    top_together,
+    what_forbids_a_total,
 )
 from hqm.reports.tables import (
     Text,
@@ -281,8 +283,8 @@ def _moved(audit: BenchmarkAudit) -> str:
 
 def _types(audit: BenchmarkAudit) -> str:
     measured = [row for row in types_measured(audit) if row.items]
-    if len(measured) < 2:
-        return ""
+    if (why := what_forbids_a_total(audit)) or len(measured) < 2:
+        return why
     alone = sum(row.measurable and not row.at_chance for row in measured)
     if alone == len(measured):
         return "Every type can be scored alone."
@@ -540,28 +542,6 @@ def reading_note(audit: BenchmarkAudit) -> str:
     )
 
 
-# --- types ---
-
-
-def types_title(audit: BenchmarkAudit) -> str:
-    """Which types may be scored alone."""
-    measured = [row for row in types_measured(audit) if row.items]
-    alone = [row.type for row in measured if row.measurable and not row.at_chance]
-    chance = [row.type for row in measured if row.at_chance]
-    missing = [row.missing for row in measured if not row.measurable and not row.at_chance]
-    tail = f"; {listed(chance)} {'is' if len(chance) == 1 else 'are'} at chance" if chance else ""
-    if len(alone) == len(measured):
-        return "Every type can be scored alone"
-    if alone:
-        who = listed(alone) if len(alone) <= 2 else f"{in_letters(len(alone))} of {len(measured)}"
-        return f"{capital(who)} can be scored alone{tail}"
-    if not missing:
-        return f"No type can be scored alone{tail}"
-    low, high = min(missing), max(missing)
-    span = f"{low:,}" if low == high else f"between {low:,} and {high:,}"
-    return f"No type can be scored alone{tail or f': each needs {span} more items'}"
-
-
 # --- the seven questions ---
 
 
@@ -694,7 +674,9 @@ def _separate(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     tied = f" Tied: {'; '.join(sets[:4])}" + (
         f"; {counted(len(sets) - 4, 'more set')}" if len(sets) > 4 else ""
     )
-    return (say("{shown} pairs." + (f"{tied}." if sets else ""), shown=shown),)
+    return (
+        say("{shown} pairs." + (f"{tied}." if sets else "") + top_together(audit), shown=shown),
+    )
 
 
 def _faulty(audit: BenchmarkAudit, answered: SevenAnswers) -> tuple[Sentence, ...]:

@@ -106,8 +106,8 @@ FLAG_WORDS = {
     "DETERMINISTIC": "answers were drawn without chance",
     "EXPECTED": "computed from probabilities, not observed",
     "NON_PARALLEL": "below chance on the other form",
-    "CEILING": "scores crowd at the upper end",
-    "FLOOR": "scores crowd at the lower end",
+    "CEILING": "the best are not told apart",
+    "FLOOR": "the weakest are not told apart",
     "CHANCE": "no better than a blind answer",
     "ATTENUATION": "the judged sample is short",
     "LENGTH_CONFOUND": "benchmarks of different length",
@@ -125,6 +125,9 @@ FLAG_WORDS = {
     "RANK_DEFICIENT": "more items than respondents",
     "ZERO_VARIANCE_ITEMS": "some items do not vary",
     "HEYWOOD": "one type carries the factor alone",
+    "NOT_ONE_THING": "the types do not make one score",
+    "FAVOURS_FAMILY": "a part favours one family",
+    "REMEMBERED": "a respondent may have met the questions",
     "UNBOUNDED": "an end of the interval does not exist",
 }
 """Flag -> what reports say in its place; the constant stands behind it, for who looks it up."""

@@ -1,21 +1,42 @@
-"""Tables of hallucination types: the scores by type, what each type has, and whether its own score
-is worth reporting.
+"""Tables of hallucination types: the scores by type, what each type has, whether its own score is
+worth reporting, and what a total over them rests on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from hqm.reports import score_tables
 from hqm.reports.drawings import dots
+from hqm.reports.phrases import in_letters, listed
 from hqm.reports.score_tables import in_order, made_of
-from hqm.reports.tables import DASH, Table, Text, cell, find, known, number, short
+from hqm.reports.tables import DASH, Table, Text, capital, cell, find, known, number, short
 
-from hqm import BenchmarkAudit, types_measured
+from hqm import BenchmarkAudit, Estimate, types_measured
 
 STEPS = 7
 """How many colours the heat map has."""
+
+
+def types_title(audit: BenchmarkAudit) -> str:
+    """Which types may be scored alone."""
+    measured = [row for row in types_measured(audit) if row.items]
+    alone = [row.type for row in measured if row.measurable and not row.at_chance]
+    chance = [row.type for row in measured if row.at_chance]
+    missing = [row.missing for row in measured if not row.measurable and not row.at_chance]
+    tail = f"; {listed(chance)} {'is' if len(chance) == 1 else 'are'} at chance" if chance else ""
+    if len(alone) == len(measured):
+        return "Every type can be scored alone"
+    if alone:
+        who = listed(alone) if len(alone) <= 2 else f"{in_letters(len(alone))} of {len(measured)}"
+        return f"{capital(who)} can be scored alone{tail}"
+    if not missing:
+        return f"No type can be scored alone{tail}"
+    low, high = min(missing), max(missing)
+    span = f"{low:,}" if low == high else f"between {low:,} and {high:,}"
+    return f"No type can be scored alone{tail or f': each needs {span} more items'}"
 
 
 def by_type(audit: BenchmarkAudit) -> Table | None:
@@ -175,6 +196,161 @@ def _worth(row: Mapping[str, Any]) -> str:
         if row.get("adds")
         else "not shown; the estimate favours the total"
     )
+
+
+# --- what a total rests on ---
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A table of the rows that an estimate's detail holds under `key`: its title, its headings with
+    the keys of a row, and its note.
+    """
+
+    indicator: str
+    key: str
+    title: str
+    columns: Mapping[str, str]
+    note: Callable[[Estimate], str]
+
+
+def _one_thing(estimate: Estimate) -> str:
+    visible, shared = (known(estimate.detail.get(key)) for key in ("visible", "shared"))
+    seen = (
+        f"Nothing larger than a standard deviation of {number(visible, 1)} logits would have been"
+        " missed (80% power)."
+        if visible is not None
+        else "Strengths of 2 logits would have been missed."
+    )
+    return (
+        "What models have in a type beyond one ability, as a standard deviation in logits. All"
+        f" types together: {number(estimate.value, 2)}, p ="
+        f" {number(known(estimate.detail.get('p')))}. True scores of two types correlate by"
+        f" {number(shared, 2)}. {seen}"
+    )
+
+
+def _alike(estimate: Estimate) -> str:
+    tested = (
+        "p is adjusted over all rows (Holm)."
+        if estimate.detail.get("tested")
+        else "With fewer than 10 models against 10 others this describes these models; it is no test."
+    )
+    return (
+        "How much easier (or harder, below 0) a part is for a family than its answers to the other"
+        f" parts let expect, in logits, with a 95% interval over models. {tested} From 0.64 on the"
+        " Educational Testing Service calls a difference large."
+    )
+
+
+def _where(estimate: Estimate) -> str:
+    inside = [short(str(name)) for name in estimate.detail.get("in_top") or ()]
+    there = f" There: {', '.join(inside)}." if inside else " No model lies there."
+    return (
+        "The standard error of a score where the score is: over other items of the same kind"
+        " (Lord), and over these items, as differences between models have it (Rasch). From"
+        f" {number(estimate.value)} on (or better), a model is not told from a full score with 80% power."
+        f"{there}"
+    )
+
+
+def _met(what: str) -> Callable[[Estimate], str]:
+    def note(estimate: Estimate) -> str:
+        return (
+            f"{what}: {number(estimate.value)} on average, which may be difficulty. What one model"
+            " has beyond the others may be memory, or its own strength; p is adjusted over models"
+            " (Holm)."
+        )
+
+    return note
+
+
+_OWN = {
+    "Model": "name",
+    "Difference": "own",
+    "From": "low",
+    "To": "high",
+    "Beyond the others": "beyond_others",
+    "p": "p",
+}
+_PARTS = {
+    "Part": "part",
+    "Family": "group",
+    "Its models": "members",
+    "Others": "others",
+    "Logits": "logits",
+    "From": "low",
+    "To": "high",
+    "p": "p",
+}
+_LISTED = (
+    _Listed(
+        "consistency.own_strengths",
+        "types",
+        "Is one score one thing?",
+        {"Type": "type", "Items": "items", "Own strength (logits)": "own"},
+        _one_thing,
+    ),
+    _Listed("types.family_types", "parts", "Types that favour a family", _PARTS, _alike),
+    _Listed("types.family_keys", "parts", "Sides of the key that favour a family", _PARTS, _alike),
+    _Listed(
+        "discriminability.measures_up_to",
+        "errors",
+        "Where does it measure?",
+        {"Score": "score", "Error, other items": "other_items", "These items": "these_items"},
+        _where,
+    ),
+    _Listed(
+        "parallel_forms.released_advantage",
+        "by_respondent",
+        "The released wording beside its rewordings",
+        _OWN,
+        _met("How much higher the released wording scores than the mean of its rewordings"),
+    ),
+    _Listed(
+        "items.older_advantage",
+        "by_respondent",
+        "Older items beside newer ones",
+        _OWN,
+        _met("How much higher the older half of the items scores than the newer one"),
+    ),
+)
+
+
+def tables_of_total(audit: BenchmarkAudit) -> list[Table]:
+    """Every table of `_LISTED` that the audit has rows for, of the leading metric."""
+    metric = next(iter(audit.metrics))
+    pairs = ((spec, find(audit, spec.indicator, metric)) for spec in _LISTED)
+    tables = (_listed_table(spec, estimate) for spec, estimate in pairs if estimate is not None)
+    return [table for table in tables if table.rows]
+
+
+def _listed_rows(spec: _Listed, estimate: Estimate) -> Sequence[Mapping[str, Any]]:
+    by_name = estimate.detail.get(spec.key)
+    if isinstance(by_name, Mapping):
+        return [{"name": name, **row} for name, row in by_name.items() if isinstance(row, Mapping)]
+    return list(by_name or ())
+
+
+def _listed_table(spec: _Listed, estimate: Estimate) -> Table:
+    listed_rows, keys = _listed_rows(spec, estimate), spec.columns.values()
+    texts = sum(isinstance(listed_rows[0].get(key), str) for key in keys) if listed_rows else 0
+    return Table.of(
+        spec.title,
+        tuple(spec.columns),
+        tuple(tuple(_cell(row.get(key)) for key in keys) for row in listed_rows),
+        tuple(range(texts, len(spec.columns))),
+        notes=(spec.note(estimate),),
+        signature=estimate.signature,
+    )
+
+
+def _cell(value: Any) -> Text:
+    if isinstance(value, str):
+        return Text(short(value), value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Text(f"{value:,}")
+    return Text(number(known(value)))
 
 
 # --- further tables of a benchmark's own paper ---

@@ -285,7 +285,10 @@ def test_further_wordings_differ_from_the_original_and_from_each_other() -> None
     assert [is_negated(form.by_id["1"]) for form in (first, second, third)] == [True, False, True]
     assert [form.left_out[0].id for form in (first, second, third)] == ["4"] * 3
     assert build_rewording(original, 3, [first, second]) == third
-    assert count_reasons(build_rewording(original, 4, [])) == {"a text has 3 rewordings": 4}
+    fourth = build_rewording(original, 4, [first, second, third])
+    assert [item.target for item in fourth.items] == ["yes", "no", "no"], "as every later one does"
+    assert not {item.prompt for item in fourth.items} & {item.prompt for item in second.items}
+    assert [out.id for out in fourth.left_out] == ["4"]
 
 
 @given(st.integers(2, 5), st.text(min_size=1, max_size=5))

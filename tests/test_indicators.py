@@ -202,7 +202,7 @@ def every_case(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
     kinds = ("existence", "attribute", "counting")
     questions, turned = (
         tuple(
-            replace(item, type=kinds[i % 3])
+            replace(item, type=kinds[i % 3], meta={"added": 2023 + i % 2})
             for i, item in enumerate(made.items(160, flipped=flipped))
         )
         for flipped in (False, True)
@@ -262,6 +262,9 @@ def every_case(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
             first, form=form, claimed=("existence",), families=first.respondents, **settings
         )
     )
+    list(comparisons.describe(first, form=form, claimed=(), families=["a", "b"] * 16, **settings))
+    reworded = made.matrix(answers[1], Cell(form="parallel"), questions)
+    comparisons.compare_forms([first, reworded], **settings)
     expected = case("expected", "", (first,), **settings)
     comparisons.expected(expected, chances, 1.0)
     raters = {
@@ -598,7 +601,10 @@ def test_four_forms_together_are_one_study_of_wording() -> None:
     assert (phi.detail["forms"], phi.detail["decides"]) == (4, False)
     assert estimates["parallel_forms.icc_a1_of_forms"].detail["forms"] == 4
     assert estimates["generalizability.phi"].detail["varied"] == "form"
-    (two,) = compare_forms(forms[:2], made.ACCURACY, made.PROTOCOL)
+    advantage, two = compare_forms(forms[:2], made.ACCURACY, made.PROTOCOL)
     assert (two.indicator, two.value) == ("parallel_forms.phi_of_forms", None)
+    shift = float(np.subtract(*(form.score(made.ACCURACY) for form in forms[:2])).mean())
+    assert advantage.indicator == "parallel_forms.released_advantage"
+    assert advantage.value == pytest.approx(shift)
     assert (two.status, two.detail["decides"]) == ("insufficient", False)
     assert compare_forms(forms[:1], made.ACCURACY, made.PROTOCOL) == []

@@ -155,6 +155,13 @@ def studied(x: np.ndarray) -> Any:
 
 ALSO: dict[str, Callable[[np.ndarray], Any]] = {
     "agreement_left_out": lambda x: psy.agreement_left_out(without(x)[0], without(x)[-1]),
+    "advantages": lambda x: psy.advantages(*pair(x), (without(x)[0], without(x)[-1])),
+    "older_advantages": lambda x: psy.older_advantages(x[0], np.arange(x.shape[2]) % 2 == 0),
+    "conditional_errors": lambda x: psy.conditional_errors(x[0], np.arange(x.shape[2]) // 2),
+    "differential_functioning": lambda x: psy.differential_functioning(
+        x[0], types(x), ["ab"[i % 2] for i in range(x.shape[1])]
+    ),
+    "dimensionality": lambda x: psy.dimensionality(x[0], types(x), rng=gen(), permutations=19),
     "benchmark_agreement": lambda x: psy.benchmark_agreement(*pair(x), gen(), halves=20),
     "answer_correlations": lambda x: psy.answer_correlations(
         *flat(x), np.tile(np.arange(x.shape[2]) // 2, x.shape[1])

@@ -44,7 +44,7 @@ QUESTIONS = (
         tuple(
             "form_correlation icc_a1_of_forms phi_of_forms form_heterogeneity equivalence"
             " acquiescence coherence balanced_score yes_ratio_shift d_prime_shift criterion_shift"
-            " length_shift length_elasticity position_bias".split()
+            " length_shift length_elasticity position_bias released_advantage".split()
         ),
     ),
     Question(
@@ -72,7 +72,7 @@ QUESTIONS = (
         "whether one total is a fair summary, and how many items it needs",
         tuple(
             "alpha stratified_alpha omega_types alpha_types split_half lambda2 kr21"
-            " alpha_standardized g phi".split()
+            " alpha_standardized g phi own_strengths".split()
         ),
     ),
     Question(
@@ -80,7 +80,7 @@ QUESTIONS = (
         "which differences on the leaderboard may be claimed",
         tuple(
             "separable_pairs separable_adjacent minimum_difference minimum_difference_holm lead"
-            " levels above_chance headroom solved_by_all".split()
+            " levels above_chance headroom solved_by_all measures_up_to".split()
         ),
     ),
     Question(
@@ -88,7 +88,7 @@ QUESTIONS = (
         "which items to read, mend or leave out before a release",
         tuple(
             "reading_list label_errors negative_items discrimination dead_items misfit_items"
-            " duplicate_items".split()
+            " duplicate_items older_advantage".split()
         ),
     ),
     Question(
@@ -99,7 +99,7 @@ QUESTIONS = (
     Question(
         "Which types are covered?",
         "whether scores by hallucination type may be reported beside the total",
-        tuple("index effective added_value".split()),
+        tuple("index effective added_value family_types family_keys".split()),
     ),
     Question(
         "Would fewer items do?",

@@ -572,6 +572,39 @@ READING: Mapping[str, tuple[str, str]] = {
         "Position and numbering harm only where a model, or who trains it, sees the file.",
         "[value] surface cues predict the right answer in some type or part.",
     ),
+    "measures_up_to": (
+        "It is about one comparison with a full score; two models below it may be as close.",
+        "From [value] on, a model is not told from a full score with 80 % power.",
+    ),
+    "own_strengths": (
+        (
+            "It sees only what all items of a type share: items of two kinds under one type cancel."
+            " Without a p below .05 read what would have been missed, not the number."
+        ),
+        "Models differ within types by [value] logits beyond one ability (p = [p]).",
+    ),
+    "family_types": (
+        (
+            "It is the largest of several differences, so it is never 0; below 10 models against 10"
+            " it describes these models."
+        ),
+        "The type [type] is [value] logits easier for [family] than its other answers let expect.",
+    ),
+    "family_keys": (
+        "A family that leans to yes and one that sees less of what is absent look the same.",
+        "Questions with the key yes are [value] logits easier for [family].",
+    ),
+    "released_advantage": (
+        (
+            "A rewording may be harder or clumsier, and then all lose; only what one model has beyond"
+            " the others speaks of memory, and does not show it."
+        ),
+        "The released wording scores [value] points more than its rewordings.",
+    ),
+    "older_advantage": (
+        "Later items are often made harder on purpose; compare models, not dates.",
+        "Items added earlier score [value] points more than later ones.",
+    ),
     # which types are covered?
     "index": (
         "It asks for precision, not for validity of the types' labels.",

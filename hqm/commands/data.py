@@ -269,9 +269,17 @@ def forms(
         typer.Option(
             rich_help_panel=WHAT,
             metavar="NAME",
-            help="Which form: parallel, parallel2, parallel3, or one of its own.",
+            help="Which form: parallel, parallel2, ... parallel9, or one of its own.",
         ),
     ] = PARALLEL,
+    number: Annotated[
+        int | None,
+        typer.Option(
+            rich_help_panel=WHAT,
+            metavar="N",
+            help="So many rewordings that keep the right answers, in place of --form.",
+        ),
+    ] = None,
     rewriter: Annotated[
         str | None,
         typer.Option(
@@ -282,39 +290,41 @@ def forms(
     ] = None,
     options: RunOptions,
 ) -> None:
-    """Show a parallel form that rules make of a benchmark.
+    """Show a parallel form that rules make of a benchmark, or several rewordings (`--number`).
 
     It prints how many items each rule made, with examples, what was left out and why, changes of
     mode, and what the linter finds in the wordings.
     """
     from hqm.benchmark.items import one_part
     from hqm.benchmark.registry import load_all
-    from hqm.forms.make_forms import write_form
+    from hqm.forms.make_forms import wordings_of, write_form
     from hqm.lint.question_checks import check_wordings
 
     loaded = load_all(benchmark, data=options.what.data)
     for member in loaded:
-        parallel = _made(member, form)
-        original, part = member.original, options.what.part
-        if part:
-            original = one_part(original, part, member.name)
-            of_part = original.by_id
-            left_out = tuple(out for out in parallel.left_out if out.id in of_part)
-            parallel = replace(
-                parallel,
-                items=tuple(i for i in parallel.items if i.id in of_part),
-                left_out=left_out,
-            )
-        if rewriter is not None:
-            parallel = _rewritten(member.name, original, parallel, rewriter, options.output.store)
-        show.forms(member.name, original, parallel, examples)
-        show.wordings(list(check_wordings(original, parallel)))
-        if out is not None:
-            path = (
-                out if len(loaded) == 1 else out.with_name(f"{out.stem}-{member.name}{out.suffix}")
-            )
-            write_form(parallel, path)
-            print(f"written: {path}")
+        names = [form] if number is None else wordings_of(member.card.task, number)[1:]
+        for name in names:
+            parallel = _made(member, name)
+            original, part = member.original, options.what.part
+            if part:
+                original = one_part(original, part, member.name)
+                of_part = original.by_id
+                left_out = tuple(each for each in parallel.left_out if each.id in of_part)
+                parallel = replace(
+                    parallel,
+                    items=tuple(i for i in parallel.items if i.id in of_part),
+                    left_out=left_out,
+                )
+            if rewriter is not None:
+                store = options.output.store
+                parallel = _rewritten(member.name, original, parallel, rewriter, store)
+            show.forms(member.name, original, parallel, examples)
+            show.wordings(list(check_wordings(original, parallel)))
+            if out is not None:
+                parts = [member.name] * (len(loaded) > 1) + [name] * (len(names) > 1)
+                path = out.with_name(f"{'-'.join([out.stem, *parts])}{out.suffix}")
+                write_form(parallel, path)
+                print(f"written: {path}")
 
 
 def _made(benchmark: Benchmark, name: str) -> Form:

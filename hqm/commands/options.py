@@ -21,7 +21,7 @@ import typer
 
 from hqm.errors import UsageError
 from hqm.respondents.kinds import KINDS
-from hqm.types import ORIGINAL, PARALLEL, is_scale
+from hqm.types import ORIGINAL, PARALLEL, Task, is_scale
 
 if TYPE_CHECKING:
     from hqm.benchmark.adapter import Scoring
@@ -167,8 +167,9 @@ class What:
             "--forms",
             metavar="NAMES",
             help=(
-                "The forms to ask, joined by commas: original, parallel, parallel2, parallel3"
-                " (further wordings, or orders of options), or the benchmark's own."
+                "The forms to ask, joined by commas: original, parallel, parallel2, ... (further"
+                " wordings, or orders of options), or the benchmark's own; or a number: the original"
+                " and so many rewordings that keep the right answers."
             ),
         ),
         _COMMAS,
@@ -206,6 +207,16 @@ class What:
             trusted=True,
         ),
     ] = False
+
+    def form_names(self, task: Task) -> tuple[str, ...]:
+        """Return the names of the forms to ask, of a task; a number stands for rewordings."""
+        from hqm.forms.make_forms import wordings_of
+
+        return tuple(
+            name
+            for named in self.forms
+            for name in (wordings_of(task, int(named)) if named.isdigit() else (named,))
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -487,7 +487,8 @@ class Session:
 
     def forms(self, benchmark: Benchmark) -> list[Form]:
         """Return the forms that the options name, in their order."""
-        wanted = list(dict.fromkeys([*self.options.what.forms, *self.options.what.form_files]))
+        named = self.options.what.form_names(benchmark.card.task)
+        wanted = list(dict.fromkeys([*named, *self.options.what.form_files]))
         if benchmark.brought:
             put = {recording.form for recording in benchmark.brought}
             wanted = [ORIGINAL, *sorted(put - {ORIGINAL})]
@@ -762,7 +763,8 @@ def run_until(session: Session, stop: Stop = never, *, quiet: bool = True) -> li
     for benchmark in session.benchmarks:
         deciding_metric(benchmark, rule.metric)
         session.check_respondents(benchmark)
-        if session.options.what.forms and ORIGINAL not in session.options.what.forms:
+        named = session.options.what.form_names(benchmark.card.task)
+        if named and ORIGINAL not in named:
             raise DesignError(
                 "--until looks at the original form", remedy="Name it too: --forms original,..."
             )

@@ -5,8 +5,10 @@ review.
     parallel    the right answer turns     another order        other words
     parallel2   the right answer stays     a third order        other words again
     parallel3   the right answer turns     a fourth order       other words again
+    parallel4   the right answer stays     a fifth order        other words again
 
-A form is the same whenever it is built: no number is drawn, and an order of options depends on the
+and so on up to `parallel9`, which all keep the right answer: the wordings of `wordings_of`, over
+which the variance between wordings is estimated. A form is the same whenever it is built: no number is drawn, and an order of options depends on the
 item's id and the form's number alone. Wordings of one item differ from the original and from each
 other, or the item is left out.
 """
@@ -14,6 +16,7 @@ other, or the item is left out.
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -21,19 +24,45 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hqm.errors import DataError, NoRule
+from hqm.errors import DataError, NoRule, UsageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.records import placed_records, take
 from hqm.forms.find_question import mode_of
 from hqm.forms.grammar import Rewrite
 from hqm.forms.negate import PLAINEST, affirm, flip
 from hqm.forms.rephrase import look_first, rephrase_open, reword
-from hqm.forms.wording import rephrase, shuffle_item
+from hqm.forms.wording import LEADS, led_in, rephrase, shuffle_item
 from hqm.scoring.rules import yes_no_truth
-from hqm.types import LETTERS, PARALLEL, REWORDINGS, Form, Item, LeftOut, Task
+from hqm.types import LETTERS, ORIGINAL, PARALLEL, Form, Item, LeftOut, Task
 
 MOST_ORDERS = 9
-"""The orders of options that can be asked for by name, from `parallel` to `parallel9`."""
+"""The wordings that can be asked for by name, from `parallel` to `parallel9`."""
+_TURNED = (1, 3)
+"""The wordings of a yes/no question that turn its right answer."""
+
+
+def wordings_of(task: Task, number: int) -> tuple[str, ...]:
+    """The names of so many rewordings that keep the right answer, with the original first.
+
+    Raises
+    ------
+    UsageError
+        Rules do not make so many.
+
+    Examples
+    --------
+    >>> wordings_of("yes_no", 3)
+    ('original', 'parallel2', 'parallel4', 'parallel5')
+    >>> wordings_of("caption", 2)
+    ('original', 'parallel', 'parallel2')
+    """
+    draws = [k for k in range(1, MOST_ORDERS + 1) if task != "yes_no" or k not in _TURNED]
+    if not 1 <= number <= len(draws):
+        raise UsageError(
+            f"rules make 1 to {len(draws)} rewordings that keep the right answer, not {number}",
+            remedy="Ask for fewer, or bring wordings of your own with --form NAME=FILE.",
+        )
+    return (ORIGINAL, *(f"{PARALLEL}{k}" if k > 1 else PARALLEL for k in draws[:number]))
 
 
 def flip_item(item: Item, draw: int = 0) -> Item:
@@ -118,8 +147,7 @@ def build_rewording(form: Form, draw: int, earlier: Sequence[Form]) -> Form:
     form
         The original form.
     draw
-        2 for `parallel2`, and so on; texts have three rewordings, options as many as they have
-        orders.
+        2 for `parallel2`, and so on.
     earlier
         The rewordings before it.
 
@@ -160,33 +188,32 @@ def build_rewording(form: Form, draw: int, earlier: Sequence[Form]) -> Form:
 def _candidates(item: Item, draw: int) -> Iterator[Item]:
     """The item in other words, the best ones first."""
     if item.task == "choice":
-        yield shuffle_item(item, draw)
-    elif draw > len(REWORDINGS):
-        raise NoRule(item.prompt, f"a text has {len(REWORDINGS)} rewordings")
-    elif item.task == "yes_no" and draw % 2 == 0:
-        made = affirm(item.prompt)
-        yield replace(item, prompt=made.prompt, rule=made.rule, target=yes_no_truth(item))
-    elif item.task == "yes_no":
+        if math.factorial(len(item.options)) > draw:
+            yield shuffle_item(item, draw)
+        else:
+            # few options have few orders; then the question is what varies
+            yield from _reworded(item)
+    elif item.task == "yes_no" and draw in _TURNED:
         # the last constructions fit every yes/no question
         yield from (flip_item(item, i) for i in range(3))
+    elif item.task == "yes_no":
+        for i in range(MOST_ORDERS - len(_TURNED)):
+            made = affirm(item.prompt, i)
+            yield replace(item, prompt=made.prompt, rule=made.rule, target=yes_no_truth(item))
     else:
         yield from _reworded(item)
 
 
 def _reworded(item: Item) -> Iterator[Item]:
     makers: list[Callable[[str], Rewrite]] = [partial(rephrase, draw=k) for k in (1, 2, 3)]
-    if item.task == "vqa":
-        makers += [rephrase_open, look_first, lambda prompt: rephrase_open(prompt, keep_mode=False)]
-    reasons = []
+    makers += [rephrase_open, look_first, lambda prompt: rephrase_open(prompt, keep_mode=False)]
+    makers += [reword, *(partial(led_in, draw=k) for k in range(len(LEADS)))]
     for make in makers:
         try:
             made = make(item.prompt)
-        except NoRule as error:
-            reasons.append(error.reason)
+        except NoRule:
             continue
         yield replace(item, prompt=made.prompt, rule=made.rule)
-    if len(reasons) == len(makers):
-        raise NoRule(item.prompt, reasons[0])
 
 
 def count_modes(original: Form, form: Form) -> dict[str, int]:

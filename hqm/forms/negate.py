@@ -493,9 +493,25 @@ PLAINEST = Readings("opposites", _plainest)
 """Question -> its plainest opposite, kept from one command to the next."""
 
 
+_AFFIRMED = (
+    ("Is it true that", 'Is "yes" the right answer to', "true"),
+    ("Is it right to say that", 'Would you answer "yes" to', "say"),
+    ("Would you say that", 'Is it right to answer "yes" to', "would"),
+    ("Is it correct that", 'Is "yes" the correct answer to', "correct"),
+    ("Does it seem to you that", 'Should one answer "yes" to', "seem"),
+    ("Do you agree that", 'Do you agree with the answer "yes" to', "agree"),
+    ("Can you confirm that", 'Can you confirm the answer "yes" to', "confirm"),
+    ("Is it a fact that", 'Is "yes" what one should answer to', "fact"),
+)
+"""What may stand before a statement, or before a question that has none, so that the answer
+stays; and the name of the rule.
+"""
+
+
 @lru_cache(maxsize=65536)
-def affirm(question: str) -> Rewrite:
-    """Ask a yes/no question in other words, so that its right answer stays.
+def affirm(question: str, draw: int = 0) -> Rewrite:
+    """Ask a yes/no question in other words, so that its right answer stays; `draw` counts the ways
+    to do so, from 0 to 7.
 
     Raises
     ------
@@ -506,12 +522,15 @@ def affirm(question: str) -> Rewrite:
     --------
     >>> affirm("Is there a dog in the image?")
     Rewrite(prompt='Is it true that there is a dog in the image?', rule='polar.true')
+    >>> affirm("Is there a dog in the image?", 2).prompt
+    'Would you say that there is a dog in the image?'
     """
     made = question_of(question)
     statement = statement_of(made)
+    opening, of_question, rule = _AFFIRMED[draw % len(_AFFIRMED)]
     if statement is None:
-        return _quoted(made, 'Is "yes" the right answer to', "polar.quoted_true")
-    return _whole(made, "Is it true that", statement, "polar.true")
+        return _quoted(made, of_question, f"polar.quoted_{rule}")
+    return _whole(made, opening, statement, f"polar.{rule}")
 
 
 def statement_of(made: Asked) -> str | None:

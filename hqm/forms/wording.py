@@ -178,6 +178,28 @@ def rephrase(prompt: str, draw: int = 1) -> Rewrite:
     raise NoRule(prompt, "neither the bank of instructions nor a template knows its wording")
 
 
+LEADS = (
+    "Look at the picture. ",
+    "About the picture: ",
+    "This is about the picture. ",
+    "With the picture in view: ",
+)
+"""What may stand before any question or instruction."""
+
+
+def led_in(prompt: str, draw: int = 0) -> Rewrite:
+    """The same words behind a lead, which fits where no grammar is known.
+
+    >>> led_in("Which one is it?").prompt
+    'Look at the picture. Which one is it?'
+    """
+    text = prompt.strip()
+    lead = LEADS[draw % len(LEADS)]
+    return Rewrite(
+        f"{lead}{text if lead.endswith('. ') else text[:1].lower() + text[1:]}", "open.lead"
+    )
+
+
 # --- the options of a multiple choice ---
 
 

@@ -11,11 +11,9 @@ and of the items.
     sight differs    blindness          how far they survive without the picture
     resolution       resolution         how far they survive smaller pictures
 
-An indicator is a value (`value.Indicator`), listed beside the function that computes it:
-`agreement`, `runs`, `forms`, `judged`, `people`, `stages`, `internal_consistency`,
-`named_coefficients`, `variance`, `separation`, `items`, `solvability`, `types`, `probabilities`. A
-new one is an entry in such a list; `catalogue` finds it, `engine` asks what it needs, computes it
-and signs the estimate.
+An indicator is a value (`indicator.Indicator`), listed under `indicators` in a module of this
+package beside the function that computes it. A new one is an entry in such a list, or a module with
+one; `catalogue` finds it, `engine` asks what it needs, computes it and signs the estimate.
 """
 
 from __future__ import annotations

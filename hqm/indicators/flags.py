@@ -8,12 +8,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from hqm.indicators.cases import Case
 from hqm.indicators.catalogue import is_on_page
 from hqm.psychometrics import FamilyDependence, range_restriction
-from hqm.scoring.metrics import Array
 from hqm.types import Estimate
 
 FLAGS: Mapping[str, str] = {
@@ -46,10 +43,12 @@ FLAGS: Mapping[str, str] = {
         " the noise of the items: read the forms side by side"
     ),
     "CEILING": (
-        "scores crowd at the upper end, where good respondents are not separated: add harder items"
+        "respondents crowd where this benchmark does not tell them from a full score: add harder"
+        " items, or more"
     ),
     "FLOOR": (
-        "scores crowd at the lower end, where weak respondents are not separated: add easier items"
+        "respondents crowd where this benchmark does not tell them from a score of 0: add easier"
+        " items, or more"
     ),
     "CHANCE": (
         "a respondent did not score above an answer that ignores picture and question: rank"
@@ -100,6 +99,17 @@ FLAGS: Mapping[str, str] = {
         "some items do not vary; they count, and the value without them stands beside"
     ),
     "HEYWOOD": "one type carries the factor alone: read alpha beside omega",
+    "NOT_ONE_THING": (
+        "types measure more of their own than they share: report a score for each type, and no total"
+    ),
+    "FAVOURS_FAMILY": (
+        "a part of the benchmark is much easier for one family of models than its other answers let"
+        " expect: report the parts apart"
+    ),
+    "REMEMBERED": (
+        "a respondent gains more than the others where it may have met the questions: ask what it"
+        " was trained on, and rank it by what is new"
+    ),
     "UNBOUNDED": "an end of the interval does not exist",
 }
 """Every flag with what it means and what to do."""
@@ -125,6 +135,13 @@ NOTES = frozenset(
 """Flags that say how a number was made, or describe the respondents, and change no decision: a sound
 benchmark has weak respondents, a close top, and some who lean towards yes.
 """
+_NAMED = {
+    "CEILING": ("in that range", "in_top"),
+    "FLOOR": ("in that range at the lower end", "in_bottom"),
+    "FAVOURS_FAMILY": ("favoured, or at a disadvantage", "favours"),
+    "REMEMBERED": ("more than the others", "remembered"),
+}
+"""Flags whose sentence names what raised them, from the detail of the estimate."""
 _GOOD_AGREEMENT = 0.75
 """The agreement up to which a shift of the mean changes what the scores may be used for (Koo and Li
 2016: good).
@@ -169,7 +186,6 @@ def warn(
     of_metric = [estimate for estimate in estimates if estimate.metric == case.metric.name]
     yield from _few(case, family)
     yield from _range(case, of_metric)
-    yield from _bounds(case)
     yield from _from_estimates(case, of_metric)
 
 
@@ -219,43 +235,6 @@ def _range(case: Case, estimates: Sequence[Estimate]) -> Iterable[Warned]:
 
 def _value(estimates: Sequence[Estimate], indicator: str) -> float | None:
     return next((e.value for e in estimates if e.indicator == indicator and e.status == "ok"), None)
-
-
-def _bounds(case: Case) -> Iterable[Warned]:
-    """More than 15% of the respondents within two standard errors of 0 or 1, or over half of the
-    items there.
-    """
-    if not case.additive:
-        return
-    scores, n = case.scores[0], max(len(case.clusters), 1)
-    error = np.sqrt(np.maximum(scores * (1 - scores), 1 / n) / n)
-    with np.errstate(invalid="ignore"):
-        solved = _share_of_items(case.item_scores[0])
-    good_high = case.metric.better != "lower"
-    for flag, near, extreme in (
-        ("CEILING" if good_high else "FLOOR", scores >= 1 - 2 * error, solved >= 0.95),
-        ("FLOOR" if good_high else "CEILING", scores <= 2 * error, solved <= 0.05),
-    ):
-        share, items = (
-            float(near.mean()) if len(near) else 0.0,
-            float(extreme.mean()) if len(extreme) else 0.0,
-        )
-        if share > 0.15 or items > 0.5:
-            sentence = (
-                f"{share:.0%} of the respondents lie within two standard errors of the end,"
-                f" {items:.0%} of the items are answered alike by 95% or more"
-            )
-            yield Warned(
-                flag, case.metric.name, sentence, "", {"respondents": share, "items": items}
-            )
-
-
-def _share_of_items(scores: Array) -> Array:
-    counts = np.isfinite(scores).sum(axis=0)
-    scored = counts > 0
-    return np.asarray(
-        np.where(np.isfinite(scores), scores, 0.0).sum(axis=0)[scored] / counts[scored]
-    )
 
 
 def _from_estimates(case: Case, estimates: Sequence[Estimate]) -> Iterable[Warned]:
@@ -330,6 +309,11 @@ def _sentence(flag: str, estimate: Estimate) -> str:
         return (
             f"ICC(A,1) is {value}, and the mean moved by {estimate.detail.get('shift') or 0.0:+.3f}"
         )
+    named = _NAMED.get(flag)
+    if named is not None:
+        what, key = named
+        listed = estimate.detail.get(key) or ()
+        return f"{estimate.indicator} is {value}; {what}: {', '.join(map(str, listed))}"
     return f"{estimate.indicator} is {value}"
 
 

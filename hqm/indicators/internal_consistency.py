@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from hqm.indicators.indicator import (
     AGREEMENT,
     CONSISTENCY,
     CRITERION,
+    LOGITS,
     MEAN_OF_ITEMS,
     ONE_SCALE,
     PAIR,
@@ -24,13 +26,16 @@ from hqm.indicators.indicator import (
     known,
     need,
     result,
+    study_of,
 )
 from hqm.indicators.judged import LABELS_OF_RATERS, labels_by_rater
 from hqm.psychometrics import (
     ICC,
     Coefficient,
+    Dimensionality,
     aggregate,
     cronbach_alpha,
+    dimensionality,
     fleiss_kappa,
     icc,
     icc_of_mean,
@@ -42,6 +47,7 @@ from hqm.psychometrics import (
     stratified_alpha,
     stream,
 )
+from hqm.psychometrics.type_strengths import LEVEL
 from hqm.scoring.metrics import Array
 from hqm.types import finite
 
@@ -426,4 +432,60 @@ _NAMED_COEFFICIENTS = (
 )
 
 
-indicators = (*_CONSISTENCY, *_NAMED_COEFFICIENTS)
+_LARGEST = 1.0
+"""Logits; a study that would miss as much as models differ in ability says nothing."""
+_HALF = 0.5
+"""Where two types' true scores correlate less, more of what a type measures is its own."""
+
+
+def _strengths(case: Case) -> Dimensionality:
+    return dimensionality(
+        case.item_scores[0],
+        [item.type or "" for item in case.items],
+        case.clusters,
+        rng=stream(case.seed, "dimensionality"),
+    )
+
+
+def _own_strengths(case: Case) -> Result:
+    study = case.once(_strengths)
+    shown = study.p < LEVEL
+    value = Coefficient(study.own, n=study.n, n_items=study.n_items)
+    if not shown and study.visible > _LARGEST:
+        seen = f"{study.visible:.1f}" if math.isfinite(study.visible) else "2"
+        reason = (
+            f"with these respondents and items, strengths in single types below {seen} logits are"
+            " missed"
+        )
+        value = replace(value, status="not_informative", reason=reason)
+    return result(
+        value,
+        flags=("NOT_ONE_THING",) if shown and study.shared < _HALF else (),
+        shared=finite(study.shared),
+        p=study.p,
+        visible=finite(study.visible),
+        types=[{"type": kind, "items": items, "own": own} for kind, items, own in study.by_type],
+    )
+
+
+_STRENGTHS = (
+    Indicator(
+        name="own_strengths",
+        unit=LOGITS,
+        title="strengths in single types",
+        family=(CONSISTENCY,),
+        needs=(MEAN_OF_ITEMS, study_of("halves of two types", _strengths)),
+        compute=_own_strengths,
+        explains=(dimensionality,),
+        better="lower",
+        digits=2,
+        headline=(CONSISTENCY,),
+        meaning=(
+            "Standard deviation, in logits, of what respondents have in a type beyond one ability;"
+            " with it, the smallest that would not have been missed."
+        ),
+    ),
+)
+
+
+indicators = (*_CONSISTENCY, *_NAMED_COEFFICIENTS, *_STRENGTHS)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import (
+    asdict,
+    dataclass,
+)
 from typing import Any
 
 import numpy as np
 
 from hqm.indicators.cases import Case, left_out
 from hqm.indicators.indicator import (
+    LOGITS,
     MEAN_OF_ITEMS,
     SHARE,
     TYPE_COUNT,
@@ -19,13 +23,16 @@ from hqm.indicators.indicator import (
     Result,
     need,
     result,
+    study_of,
 )
 from hqm.lint.answer_leaks import LARGEST_ERROR
 from hqm.psychometrics import (
     Coefficient,
     Coverage,
+    DifferentialFunctioning,
     Subscore,
     cronbach_alpha,
+    differential_functioning,
     subscore_value,
     type_coverage,
 )
@@ -242,6 +249,50 @@ _TWO_TYPES = need(
     "there are fewer than two types",
 )
 
+
+def _of_types(case: Case) -> DifferentialFunctioning:
+    return _functioning(case, [item.type or "" for item in case.items])
+
+
+def _of_keys(case: Case) -> DifferentialFunctioning:
+    sided = {"yes", "no"}
+    return _functioning(
+        case, [t if (t := str(item.target)) in sided else "" for item in case.items]
+    )
+
+
+def _functioning(case: Case, parts: list[str]) -> DifferentialFunctioning:
+    scores = case.item_scores[0]
+    return differential_functioning(
+        1 - scores if case.metric.better == "lower" else scores, parts, case.families
+    )
+
+
+def _largest(study: DifferentialFunctioning) -> Result:
+    """The largest difference of a part and a family, without its sign."""
+    rows = [{**asdict(row), "p": finite(row.p), "large": row.large} for row in study.rows]
+    return result(
+        max(abs(row.logits) for row in study.rows),
+        flags=("FAVOURS_FAMILY",) if study.favours else (),
+        tested=study.tested,
+        favours=[f"{row.part}: {row.group}" for row in study.favours],
+        parts=rows,
+    )
+
+
+def _family_types(case: Case) -> Result:
+    """As `_largest` says, of the types."""
+    return _largest(case.once(_of_types))
+
+
+def _family_keys(case: Case) -> Result:
+    """As `_largest` says, of yes-keys and no-keys, which are one difference."""
+    return _largest(case.once(_of_keys))
+
+
+_FAMILIES = need("the families of the respondents", lambda case: len(set(case.families)) > 1)
+
+
 indicators = (
     Indicator(
         name="index",
@@ -273,5 +324,43 @@ indicators = (
         digits=0,
         meaning="Types whose own score says more of them than the total does (Haberman).",
         explains=(subscore_value,),
+    ),
+    Indicator(
+        name="family_types",
+        unit=LOGITS,
+        title="types that favour a family",
+        family=(TYPES,),
+        needs=(MEAN_OF_ITEMS, _FAMILIES, study_of("two families to compare", _of_types)),
+        compute=_family_types,
+        explains=(differential_functioning,),
+        better="lower",
+        digits=2,
+        meaning=(
+            "How much easier a type is for one family than its answers to the other types let"
+            " expect, at most, in logits; tested from 10 respondents against 10."
+        ),
+    ),
+    Indicator(
+        name="family_keys",
+        unit=LOGITS,
+        title="keys that favour a family",
+        family=(TYPES,),
+        needs=(
+            MEAN_OF_ITEMS,
+            need(
+                "yes/no questions",
+                lambda case: {"yes", "no"} <= {str(item.target) for item in case.items},
+            ),
+            _FAMILIES,
+            study_of("two families to compare", _of_keys),
+        ),
+        compute=_family_keys,
+        explains=(differential_functioning,),
+        better="lower",
+        digits=2,
+        meaning=(
+            "How much easier questions with the key yes are for one family than those with the key"
+            " no let expect, in logits: whether a family leans to an answer."
+        ),
     ),
 )

@@ -133,11 +133,11 @@ def shift_of(case: Case) -> Coefficient:
 
 
 def _mean_shift(case: Case) -> Result:
-    """The mean shift; of smaller pictures, each respondent's own scores and paired difference stand
-    beside it.
+    """The mean shift; of smaller pictures or none, each respondent's own scores and paired difference
+    stand beside it.
     """
     shift = shift_of(case)
-    if case.facet != "resolution":
+    if case.facet not in ("resolution", "sight"):
         return Result(shift)
     own = own_shifts(case.scores[0], case.scores[1], (case.without[0], case.without[-1]))
     rows = zip(case.respondents, *case.scores, own, strict=True)

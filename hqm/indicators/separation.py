@@ -11,6 +11,7 @@ from hqm.indicators.cases import Case
 from hqm.indicators.indicator import (
     DISCRIMINABILITY,
     LEVELS,
+    MEAN_OF_ITEMS,
     SCORE,
     SHARE,
     SHARE_OF_REST,
@@ -24,10 +25,12 @@ from hqm.indicators.indicator import (
 from hqm.psychometrics import (
     Bounds,
     Coefficient,
+    ConditionalErrors,
     PairwiseDifferences,
     Saturation,
     aggregate,
     chance_corrected,
+    conditional_errors,
     holm_tests,
     minimum_detectable_difference,
     paired_differences,
@@ -254,6 +257,42 @@ _LABELS = need(
     "there is no blind answer to compare with: the metric is no share of right labels",
 )
 
+_CROWD = 0.15
+"""The share of respondents in a range where nothing is told apart that changes what a leaderboard
+may be used for (Terwee and others 2007: 15 % at an end).
+"""
+
+
+def _errors_by_score(case: Case) -> ConditionalErrors:
+    scores = case.item_scores[0]
+    return conditional_errors(1 - scores if not _higher(case) else scores, case.clusters)
+
+
+def _measures_up_to(case: Case) -> Result:
+    """The lower end of the range, on the metric's own scale."""
+    study = case.once(_errors_by_score)
+    crowds = {"CEILING": study.in_top, "FLOOR": study.in_bottom}
+    least = max(2, _CROWD * len(case.respondents))
+    top, bottom = (1 - end if not _higher(case) else end for end in (study.top, study.bottom))
+    return result(
+        float(top),
+        flags=tuple(flag for flag, inside in crowds.items() if len(inside) >= least),
+        bottom=float(bottom),
+        in_top=[case.respondents[i] for i in study.in_top],
+        in_bottom=[case.respondents[i] for i in study.in_bottom],
+        errors=[
+            {
+                "score": 1 - at if not _higher(case) else at,
+                "other_items": other,
+                "these_items": these,
+            }
+            for at, other, these in zip(
+                study.score, study.other_items, study.these_items, strict=True
+            )
+        ],
+    )
+
+
 indicators = (
     Indicator(
         name="separable_pairs",
@@ -361,5 +400,18 @@ indicators = (
         ),
         explains=(chance_corrected,),
         headline=_FAMILY,
+    ),
+    Indicator(
+        name="measures_up_to",
+        unit=SCORE,
+        family=(DISCRIMINABILITY,),
+        needs=(MEAN_OF_ITEMS, study_of("errors by score", _errors_by_score)),
+        compute=_measures_up_to,
+        explains=(conditional_errors,),
+        headline=(DISCRIMINABILITY,),
+        meaning=(
+            "The score from which on a respondent is not told from a full score with 80 % power;"
+            " with it, the error of a score over the whole range."
+        ),
     ),
 )

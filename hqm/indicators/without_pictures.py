@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hqm.indicators.cases import Case
 from hqm.indicators.indicator import (
     CUES,
+    ITEMS,
+    MEAN_OF_ITEMS,
+    PARALLEL_FORMS,
+    SCORE,
     SHARE,
     SOLVABILITY,
     Indicator,
@@ -20,13 +26,16 @@ from hqm.indicators.indicator import (
 )
 from hqm.lint.answer_leaks import Leaks, can_leak, leaks_in
 from hqm.psychometrics import (
+    Advantages,
     Leakage,
     LengthCue,
     Solvability,
     Stratum,
+    advantages,
     blind_solvability,
     leakage_cues,
     length_cue,
+    older_advantages,
 )
 from hqm.psychometrics.leaks import ALPHA
 from hqm.scoring.matrix import ScoreMatrix
@@ -193,6 +202,74 @@ _LABELS = need(
     "there is no label to predict: the answers are open",
 )
 
+ADDED = "added"
+"""The field of an item that says when it was added: a year, or a date that begins with it."""
+
+
+def _of_wording(case: Case) -> Result:
+    first, *others = case.scores
+    left, *left_others = case.without
+    return _shown(
+        case,
+        advantages(
+            first,
+            np.mean(others, axis=0),
+            (left, np.mean(left_others, axis=0)),
+            n_effective=case.n_effective,
+        ),
+        rewordings=len(others),
+    )
+
+
+def _added(case: Case) -> list[str]:
+    """When each item was added; empty where its record does not say."""
+    return [str(item.meta.get(ADDED) or "") for item in case.items]
+
+
+def _older(case: Case) -> npt.NDArray[np.bool_]:
+    """(items,): those of the earlier dates, up to half of the items or the first date."""
+    added = np.array(case.once(_added))
+    dates = np.sort(added)
+    middle = dates[len(dates) // 2]
+    return np.asarray(added < middle if (added < middle).any() else added <= middle)
+
+
+def _of_age(case: Case) -> Result:
+    older = case.once(_older)
+    study = older_advantages(
+        case.item_scores[0], older, case.clusters, n_effective=case.n_effective
+    )
+    return _shown(case, study, older=int(older.sum()), newer=int((~older).sum()))
+
+
+def _shown(case: Case, study: Advantages, **counted: Any) -> Result:
+    """The mean over respondents, with each respondent's own beside it."""
+    remembered = [case.respondents[i] for i in study.remembered]
+    absent = [math.nan] * len(case.respondents)
+    by = {
+        name: {
+            "own": finite(own.value),
+            "low": finite(own.low),
+            "high": finite(own.high),
+            "beyond_others": finite(beyond),
+            "p": finite(p),
+        }
+        for name, own, beyond, p in zip(
+            case.respondents, study.own, study.beyond or absent, study.p or absent, strict=True
+        )
+    }
+    return result(
+        study.mean,
+        flags=("REMEMBERED",) if remembered else (),
+        remembered=remembered,
+        by_respondent=by,
+        **counted,
+    )
+
+
+_HIGHER = need("a metric of which more is better", lambda case: case.metric.better != "lower")
+
+
 indicators = (
     Indicator(
         name="blind_accuracy",
@@ -233,6 +310,42 @@ indicators = (
         explains=(length_cue,),
         better="lower",
         headline=_FAMILY,
+    ),
+    Indicator(
+        name="released_advantage",
+        unit=SCORE,
+        title="released wording less its rewordings",
+        family=(PARALLEL_FORMS,),
+        needs=(
+            need("two wordings of the same questions", lambda case: case.together),
+            _HIGHER,
+        ),
+        compute=_of_wording,
+        explains=(advantages,),
+        better="neither",
+        meaning=(
+            "How much higher the released wording scores than the mean of its rewordings; who gains"
+            " more than the others may have met it before."
+        ),
+    ),
+    Indicator(
+        name="older_advantage",
+        unit=SCORE,
+        title="older items less newer ones",
+        family=(ITEMS,),
+        needs=(
+            need("items with two dates", lambda case: len(set(case.once(_added)) - {""}) > 1),
+            need("a date for every item", lambda case: all(case.once(_added))),
+            MEAN_OF_ITEMS,
+            _HIGHER,
+        ),
+        compute=_of_age,
+        explains=(older_advantages,),
+        better="neither",
+        meaning=(
+            "How much higher the items that were added earlier score than later ones; who gains more"
+            " than the others may have met them before."
+        ),
     ),
 )
 

@@ -84,10 +84,12 @@ from hqm.psychometrics.criterion import (
 )
 from hqm.psychometrics.discriminability import (
     ChanceCorrected,
+    ConditionalErrors,
     PairwiseDifferences,
     Saturation,
     Separation,
     chance_corrected,
+    conditional_errors,
     holm_tests,
     independent_differences,
     items_for_gap,
@@ -110,14 +112,17 @@ from hqm.psychometrics.families import (
     too_few_respondents,
 )
 from hqm.psychometrics.form_effect import (
+    Advantages,
     Equivalence,
     FormReliability,
     ShiftHeterogeneity,
+    advantages,
     bias_test,
     equivalence,
     equivalence_margin,
     form_reliability,
     mean_shift,
+    older_advantages,
     own_shifts,
     shift_heterogeneity,
     shift_heterogeneity_of_scores,
@@ -258,6 +263,12 @@ from hqm.psychometrics.study_forecast import (
 )
 from hqm.psychometrics.study_variance import StudyParts, study_parts
 from hqm.psychometrics.table_integrity import Grim, TableCheck, Violation, check_table, grim
+from hqm.psychometrics.type_strengths import (
+    DifferentialFunctioning,
+    Dimensionality,
+    differential_functioning,
+    dimensionality,
+)
 from hqm.psychometrics.variance_components import (
     Moments,
     agreement_bounds,
@@ -276,6 +287,7 @@ from hqm.psychometrics.wrong_keys import (
 
 __all__ = [
     "ICC",
+    "Advantages",
     "Alpha",
     "AnswerCorrelations",
     "BalancedScore",
@@ -287,6 +299,7 @@ __all__ = [
     "Coefficient",
     "Component",
     "Concordance",
+    "ConditionalErrors",
     "Contest",
     "Contradictions",
     "CorrectedScores",
@@ -296,6 +309,8 @@ __all__ = [
     "DStudy",
     "Dependability",
     "DependentCorrelations",
+    "DifferentialFunctioning",
+    "Dimensionality",
     "Duplicates",
     "Equivalence",
     "ExpectedRetest",
@@ -367,6 +382,7 @@ __all__ = [
     "WeightedAgreement",
     "acquiescence",
     "active_probabilities",
+    "advantages",
     "aggregate",
     "agreement_bounds",
     "agreement_left_out",
@@ -383,6 +399,7 @@ __all__ = [
     "check_table",
     "compare_studies",
     "concordance",
+    "conditional_errors",
     "contradicted_items",
     "criterion_validity",
     "cronbach_alpha",
@@ -391,6 +408,8 @@ __all__ = [
     "dawid_skene",
     "dependability",
     "difference_over_clusters",
+    "differential_functioning",
+    "dimensionality",
     "drift_test",
     "duplicate_items",
     "equivalence",
@@ -446,6 +465,7 @@ __all__ = [
     "multitrait_multimethod",
     "never_narrower",
     "noise_floor",
+    "older_advantages",
     "omega_of_types",
     "omega_t",
     "own_shifts",

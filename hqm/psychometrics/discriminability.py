@@ -12,10 +12,19 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import nctdtrinc, ndtri, stdtrit
+from scipy.special import (
+    expit,
+    nctdtrinc,
+    ndtri,
+    stdtrit,
+)
 
 from hqm.psychometrics.distributions import normal_above, student_above
-from hqm.psychometrics.resampling import labels_of
+from hqm.psychometrics.resampling import (
+    cluster_sums,
+    labels_of,
+    mean_with_error,
+)
 from hqm.psychometrics.result import (
     Array,
     Flags,
@@ -26,6 +35,7 @@ from hqm.psychometrics.result import (
     shaped_alike,
 )
 from hqm.psychometrics.significance import benjamini_hochberg, holm
+from hqm.psychometrics.type_strengths import no_shares, rasch_residuals
 
 Table = tuple[tuple[float, ...], ...]
 
@@ -523,3 +533,110 @@ def separation(scores: npt.ArrayLike, errors: npt.ArrayLike) -> Separation:
     ratio = math.sqrt(max(0.0, true) / noise)
     flags = ("NEGATIVE_COMPONENT",) if true < 0 else ()
     return Separation(ratio, (4 * ratio + 1) / 3, flags)
+
+
+# --- where a benchmark measures ---
+
+_FOUND = float(ndtri(0.975) + ndtri(0.8))
+"""Standard errors of a difference that a test at .05 finds with 80 % power."""
+
+
+def lord_error(score: npt.ArrayLike, items: int) -> Array:
+    """The standard error of a share of right answers over other items of the same kind.
+
+        SE = sqrt(s (1 - s) / (n - 1))
+
+    Lord, F. M. (1955). Estimating test reliability. Educational and Psychological Measurement, 15,
+    325-336. A score of 25 of 50 has an error of 3.57 items:
+
+    >>> round(float(50 * lord_error(0.5, 50)), 2)
+    3.57
+    """
+    share = np.asarray(score, dtype=np.float64)
+    return np.asarray(np.sqrt(share * (1 - share) / (items - 1)))
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionalErrors(Outcome):
+    """Errors over the range of scores, and the ranges in which differences stay unseen.
+
+    - `score, other_items, these_items`: Places of the scale with the error over other items (Lord's,
+      widened where items share a picture), and over these items (the Rasch model's), which is the
+      one that a difference of two equally able respondents has.
+    - `top`: The lowest score that a full score is not told from with 80 % power, in one comparison
+      at .05.
+    - `bottom`: The highest score that a score of 0 is not told from.
+    - `in_top, in_bottom`: The respondents there.
+    """
+
+    score: tuple[float, ...] = ()
+    other_items: tuple[float, ...] = ()
+    these_items: tuple[float, ...] = ()
+    top: float = math.nan
+    bottom: float = math.nan
+    in_top: tuple[int, ...] = ()
+    in_bottom: tuple[int, ...] = ()
+    n_items: int = 0
+
+
+def conditional_errors(
+    scores: npt.ArrayLike,
+    clusters: npt.ArrayLike | None = None,
+    *,
+    points: npt.ArrayLike = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98),
+) -> ConditionalErrors:
+    """The standard error of a score where the score is, and which of the best are not told apart.
+
+        these items: sqrt(sum P (1 - P)) / n,    P = 1 / (1 + exp(b - theta)) where mean P = score
+
+    One standard error for all hides that errors shrink towards the ends, and that differences
+    shrink faster. Lord, F. M. (1984). Standard errors of measurement at different ability levels.
+    Journal of Educational Measurement, 21, 239-243. Difficulties are those of `rasch_residuals`.
+
+    - `scores`: (respondents, items) from 0 to 1, higher is better. `clusters`: (items,): pictures.
+
+    The status is `insufficient` below 3 respondents or 10 items, and `degenerate` where all scores
+    lie at an end.
+
+    >>> scores = np.tril(np.ones((8, 20)), 4)
+    >>> study = conditional_errors(scores)
+    >>> round(study.top, 2), study.in_top
+    (0.77, ())
+    """
+    x = shaped(scores, "respondents, items")
+    known = np.isfinite(x)
+    x, known = x[:, known.any(axis=0)], known[:, known.any(axis=0)]
+    m, n = x.shape
+    if m < 3 or n < 10:
+        return ConditionalErrors.absent(
+            "insufficient",
+            f"errors by score need 3 respondents and 10 items, there are {m} and {n}",
+        )
+    if outside := no_shares(x):
+        return ConditionalErrors.absent("not_applicable", outside)
+    labels = labels_of(clusters, len(np.asarray(scores).T))[np.isfinite(scores).any(axis=0)]
+    filled = np.where(known, x, 0.0)
+    sums, sizes = cluster_sums(filled[None], known, labels)
+    mean, error = mean_with_error(sums[0], sizes)
+    alone = lord_error(np.clip(mean, 0, 1), n)
+    inner = (alone > 0) & (error > 0)
+    if not inner.any():
+        return ConditionalErrors.absent("degenerate", "all scores lie at an end of the scale")
+    # pictures that several items share make scores vary more than as many single items
+    widened = max(1.0, math.sqrt(float((error[inner] ** 2).mean() / (alone[inner] ** 2).mean())))
+    difficulty = rasch_residuals(x).difficulty
+    p = expit(np.linspace(difficulty.min() - 15, difficulty.max() + 15, 3001)[:, None] - difficulty)
+    expected, errors = p.mean(axis=1), np.sqrt((p * (1 - p)).sum(axis=1)) / n
+    at = np.asarray(points, dtype=np.float64)
+    top = float(expected[1 - expected <= _FOUND * errors][0])
+    bottom = float(expected[expected <= _FOUND * errors][-1])
+    return ConditionalErrors(
+        tuple(at.tolist()),
+        tuple((widened * lord_error(at, n)).tolist()),
+        tuple(np.interp(at, expected, errors).tolist()),
+        top,
+        bottom,
+        tuple(np.flatnonzero(mean >= top).tolist()),
+        tuple(np.flatnonzero(mean <= bottom).tolist()),
+        n,
+    )

@@ -14,7 +14,10 @@ from scipy.special import fdtrc, stdtr
 
 from hqm.psychometrics.agreement import icc
 from hqm.psychometrics.correlation import paired, pearson
-from hqm.psychometrics.distributions import student_quantile
+from hqm.psychometrics.distributions import (
+    student_above,
+    student_quantile,
+)
 from hqm.psychometrics.families import Relatives, stretched
 from hqm.psychometrics.resampling import (
     FEWEST,
@@ -30,10 +33,15 @@ from hqm.psychometrics.result import (
     Outcome,
     Status,
     is_constant,
+    shaped,
     shaped_alike,
     size_of,
 )
-from hqm.psychometrics.significance import SignificanceTest, chi_square_test
+from hqm.psychometrics.significance import (
+    SignificanceTest,
+    chi_square_test,
+    holm,
+)
 from hqm.psychometrics.variance_components import (
     linear_bounds,
     mean_variance,
@@ -512,3 +520,114 @@ def equivalence_margin(declared: float | None = None, mdc95: float = math.nan) -
             "the runs are identical, so that the seeds give no margin: declare one (--set margin=...)",
         )
     return Coefficient(float(mdc95), method="seeds")
+
+
+# --- who gains where it may have met the questions ---
+
+_REMEMBERED = 0.05
+FEWEST_ON_A_LINE = 6
+"""Respondents whose line says what to expect of one of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advantages(Outcome):
+    """How much higher scores are on the first of two sets of answers.
+
+    - `mean`: Over respondents; a harder set makes it as well as memory does.
+    - `own`: Each respondent's own, with its interval over pictures.
+    - `beyond`: How much its first score exceeds what its other one lets expect from the other
+      respondents, so that a set that is harder for all, or for the ablest, is no advantage.
+    - `p`: That of `beyond`, adjusted over respondents (Holm). Both are empty below 6 respondents.
+    """
+
+    mean: Coefficient
+    own: tuple[Coefficient, ...] = ()
+    beyond: tuple[float, ...] = ()
+    p: tuple[float, ...] = ()
+
+    @property
+    def remembered(self) -> tuple[int, ...]:
+        """The respondents who gain more than the others beyond chance."""
+        rows = zip(self.beyond, self.p, strict=True)
+        return tuple(i for i, (row, p) in enumerate(rows) if p < _REMEMBERED and row > 0)
+
+
+def advantages(
+    first: npt.ArrayLike,
+    other: npt.ArrayLike,
+    without: tuple[Array, Array],
+    *,
+    n_effective: float | None = None,
+) -> Advantages:
+    """Each respondent's difference between two sets of answers, and who lies off the others' line.
+
+        first = a + b other + e,    beyond_m = first_m less the line of all others
+        t_m = beyond_m over its standard error, M - 3 degrees of freedom
+
+    Memory of released items shows as a difference that some respondents have and others do not;
+    what all have may be difficulty. Neither says where a difference comes from. Outliers of a
+    line: Cook, R. D. and Weisberg, S. (1982). Residuals and Influence in Regression. Compare with
+    Dekoninck, J., Mueller, M. N. and Vechev, M. (2024). ConStat: performance-based contamination
+    detection. NeurIPS.
+
+    - `first, other`: (respondents,): scores. `without`: (respondents, pictures) of each: the scores
+      with each picture left out.
+
+    >>> x = np.array([0.9, 0.61, 0.69, 0.82, 0.51, 0.73, 0.6])
+    >>> y = np.array([0.5, 0.6, 0.7, 0.8, 0.5, 0.7, 0.6])
+    >>> made = advantages(x, y, (x[:, None] + np.zeros(4), y[:, None] + np.zeros(4)))
+    >>> round(made.mean.value, 3), made.remembered
+    (0.066, (0,))
+    """
+    x, y = (shaped(values, "respondents") for values in (first, other))
+    own = own_shifts(y, x, (without[1], without[0]))
+    mean = mean_shift(y, x, without=(without[1], without[0]), n_effective=n_effective)
+    known = np.isfinite(x) & np.isfinite(y)
+    if known.sum() < FEWEST_ON_A_LINE or is_constant(y[known]):
+        return Advantages(mean, own)
+    beyond, p = np.full(len(x), np.nan), np.full(len(x), np.nan)
+    beyond[known], p[known] = _off_the_line(x[known], y[known])
+    return Advantages(mean, own, tuple(beyond.tolist()), tuple(holm(p).tolist()))
+
+
+def _off_the_line(x: Array, y: Array) -> tuple[Array, Array]:
+    """(respondents,): how far each lies above the line of the others, and p of its externally
+    studentised residual.
+    """
+    m = len(x)
+    apart = y - y.mean()
+    leverage = 1 / m + apart**2 / (apart @ apart)
+    residual = x - x.mean() - apart * (apart @ x) / (apart @ apart)
+    beyond = residual / (1 - leverage)
+    others = np.maximum(0.0, residual @ residual - residual * beyond) / (m - 3)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = residual / np.sqrt(others * (1 - leverage))
+    return beyond, np.asarray(2 * student_above(np.abs(t), m - 3))
+
+
+def older_advantages(
+    scores: npt.ArrayLike,
+    older: npt.ArrayLike,
+    clusters: npt.ArrayLike | None = None,
+    *,
+    n_effective: float | None = None,
+) -> Advantages:
+    """`advantages` of the older items over the newer ones, with pictures left out.
+
+    - `scores`: (respondents, items). `older`: (items,): which of them are.
+
+    >>> made = older_advantages([[1, 1, 0, 0], [1, 0, 0, 1]], [True, True, False, False])
+    >>> [each.value for each in made.own]
+    [1.0, 0.0]
+    """
+    x, which = shaped(scores, "respondents, items"), np.asarray(older, dtype=bool)
+    labels = np.unique(labels_of(clusters, x.shape[1]), return_inverse=True)[1]
+    sets, left = [], []
+    for inside in (which, ~which):
+        known = np.isfinite(x) & inside
+        sums, sizes = cluster_sums(np.where(known, x, 0.0)[None], known, labels)
+        total, count = sums[0].sum(axis=1, keepdims=True), sizes.sum(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            sets.append((total / count)[:, 0])
+            left.append((total - sums[0]) / (count - sizes))
+    return advantages(sets[0], sets[1], (left[0], left[1]), n_effective=n_effective)

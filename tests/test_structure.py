@@ -1,0 +1,264 @@
+"""What a total rests on: one thing or several, families treated alike, errors by score, and what
+respondents have met before.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import hqm
+from hqm import psychometrics as psy
+from hqm.commands.options import What
+from hqm.errors import UsageError
+from hqm.forms.make_forms import build_parallel, build_rewording, draw_of, wordings_of
+from hqm.indicators import Case, compare_forms, describe, warn
+from hqm.indicators.cases import case
+from hqm.psychometrics.discriminability import lord_error
+from hqm.psychometrics.type_strengths import rasch_residuals, welch
+from hqm.types import Cell, Estimate, Form, Item
+from tests import test_flags as made
+from tests.conftest import counts
+from tests.messages import pattern_of
+from tests.perf.structure import DESIGNS, Design, answers, functioning, strengths
+
+GOOD = np.linspace(0.35, 0.75, 24)
+
+
+def test_welchs_test_is_that_of_r_on_the_sleep_data() -> None:
+    """R's `t.test(extra ~ group, data = sleep)`, as its documentation prints it."""
+    first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
+    other = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
+    test, error = welch(first, other)
+    assert (round(test.statistic, 4), round(test.df, 3), round(test.p, 5)) == (
+        -1.8608,
+        17.776,
+        0.07939,
+    )
+    # its interval is -3.3654832 to 0.2054832
+    half = (0.2054832 + 3.3654832) / 2
+    from scipy.special import stdtrit
+
+    assert stdtrit(test.df, 0.975) * error == pytest.approx(half, abs=5e-8)
+
+
+def test_lords_error_of_a_score() -> None:
+    """Lord's estimator x (k - x) / (k - 1) in items (Sage Encyclopedia of Educational Research,
+    2018, "Conditional Standard Error of Measurement").
+    """
+    for right, items in ((25, 50), (40, 50), (18, 21)):
+        variance = right * (items - right) / (items - 1)
+        assert items * lord_error(right / items, items) == pytest.approx(variance**0.5)
+
+
+def test_joint_difficulties_are_half_as_far_again_as_conditional_ones() -> None:
+    """Of two items the joint estimates are twice the conditional log odds (Andersen 1973,
+    Conditional inference and models for measuring, p. 66), here but for the prior.
+    """
+    pairs = [[1, 0]] * 300 + [[0, 1]] * 100 + [[1, 1]] * 100 + [[0, 0]] * 100
+    first, other = rasch_residuals(np.array(pairs[:400], dtype=float)).difficulty
+    assert other - first == pytest.approx(2 * np.log(3), rel=0.02)
+
+
+def test_the_error_over_these_items_is_that_of_independent_answers() -> None:
+    """A matrix drawn again and again from the fitted model has this spread."""
+    rng = np.random.default_rng(2)
+    scores = (rng.random((30, 60)) < np.linspace(0.2, 0.95, 60)).astype(float)
+    study = psy.conditional_errors(scores, points=[0.6])
+    fitted = rasch_residuals(scores)
+    ability = np.interp(
+        0.6, *zip(*((_mean(a, fitted.difficulty), a) for a in np.linspace(-3, 3, 601)), strict=True)
+    )
+    p = 1 / (1 + np.exp(fitted.difficulty - ability))
+    drawn = (rng.random((20000, 60)) < p).mean(axis=1)
+    assert study.these_items[0] == pytest.approx(drawn.std(), rel=0.03)
+    assert study.these_items[0] < study.other_items[0] == pytest.approx(float(lord_error(0.6, 60)))
+
+
+def _mean(ability: float, difficulty: np.ndarray) -> float:
+    return float((1 / (1 + np.exp(difficulty - ability))).mean())
+
+
+def test_pictures_widen_the_error_over_other_items() -> None:
+    rng = np.random.default_rng(3)
+    pictures = np.repeat(np.arange(50), 4)
+    alike = np.repeat((rng.random((12, 50)) < 0.7).astype(float), 4, axis=1)
+    alone, shared = (psy.conditional_errors(alike, c).other_items for c in (None, pictures))
+    assert shared[5] == pytest.approx(2 * alone[5], rel=0.05)
+
+
+@pytest.mark.parametrize("design", DESIGNS[:3], ids=lambda design: f"{design.respondents}")
+def test_types_are_one_thing_where_they_are(design: Design) -> None:
+    """The test's size, and its power where the study says it has some."""
+    rng, repeats = np.random.default_rng(4), counts(300)
+    share, _ = strengths(replace(design, own=0.0), repeats, rng)
+    assert share <= 0.05 + 3 * (0.05 * 0.95 / repeats) ** 0.5
+    seen = psy.dimensionality(*answers(design, rng), rng=rng, permutations=99).visible
+    share, own = strengths(replace(design, own=2 * seen), repeats, rng)
+    assert share >= 0.8 - 3 * (0.8 * 0.2 / repeats) ** 0.5
+    assert own == pytest.approx(2 * seen, rel=0.35)
+
+
+def test_families_are_tested_from_ten_against_ten() -> None:
+    rng, repeats = np.random.default_rng(5), counts(300)
+    size, _ = functioning(Design(20), 0.0, repeats, rng)
+    power, logits = functioning(Design(20), 1.0, repeats, rng)
+    assert size <= 0.05 + 3 * (0.05 * 0.95 / repeats) ** 0.5
+    assert power >= 0.8
+    assert logits == pytest.approx(1, abs=0.25)
+    few = psy.differential_functioning(*answers(Design(10), rng), ["a"] * 5 + ["b"] * 5)
+    assert few.rows
+    assert not few.tested
+    assert not few.favours
+
+
+def test_what_cannot_be_seen_is_refused() -> None:
+    rng = np.random.default_rng(6)
+    scores, types = answers(Design(4), rng)
+    assert psy.dimensionality(scores, types, rng=rng).status == "insufficient"
+    assert psy.differential_functioning(scores, types, list("aabb")).status == "insufficient"
+    assert psy.conditional_errors(scores[:2]).status == "insufficient"
+    assert psy.conditional_errors(np.ones((4, 30))).status == "degenerate"
+    first = made.matrix(made.answers(np.linspace(0.4, 0.6, 6), 60, rng))
+    (own,) = [e for e in described(first) if e.indicator == "consistency.own_strengths"]
+    assert own.status == "not_informative"
+    assert re.search(pattern_of("strengths.missed"), own.reason)
+
+
+def described(first: made.ScoreMatrix, **settings: object) -> list[Estimate]:
+    form = Form("original", first.items)
+    return list(describe(first, made.ACCURACY, made.PROTOCOL, form, (), **settings))
+
+
+def flags_of(estimates: list[Estimate], first: made.ScoreMatrix) -> dict[str, str]:
+    alone: Case = case("", "", (first,), made.ACCURACY, made.PROTOCOL)
+    return {warned.flag: warned.sentence for warned in warn(alone, estimates)}
+
+
+def by_type(design: Design, rng: np.random.Generator, favoured: float = 0.0) -> made.ScoreMatrix:
+    scores, types = answers(design, rng, favoured)
+    items = [
+        replace(item, type=str(kind))
+        for item, kind in zip(made.items(len(types)), types, strict=True)
+    ]
+    return made.matrix(scores.astype(int), of=items)
+
+
+def test_a_flag_names_a_total_that_is_not_one_thing() -> None:
+    rng = np.random.default_rng(7)
+    apart = by_type(Design(20, own=1.5), rng)
+    assert "NOT_ONE_THING" in flags_of(described(apart), apart)
+    together = by_type(Design(20), rng)
+    assert "NOT_ONE_THING" not in flags_of(described(together), together)
+
+
+def test_a_flag_names_a_type_that_favours_a_family() -> None:
+    rng, families = np.random.default_rng(8), ["near"] * 12 + ["far"] * 12
+    first = by_type(Design(24), rng, favoured=1.5)
+    flags = flags_of(described(first, families=families), first)
+    assert "0: " in flags["FAVOURS_FAMILY"]
+    assert "FAVOURS_FAMILY" not in flags_of(described(by_type(Design(24), rng)), first)
+
+
+def test_who_gains_more_than_the_others_on_the_released_wording_is_named() -> None:
+    rng = np.random.default_rng(9)
+    known = made.answers(GOOD, 400, rng)
+    first = known.copy()
+    reworded = [made.answers(GOOD, 400, rng) for _ in range(2)]
+    first[3] = (rng.random(400) < 0.9).astype(int)  # the fourth has learnt the released ones
+    forms = [
+        made.matrix(right, Cell(form=name))
+        for right, name in zip((first, *reworded), ("original", "b", "c"), strict=True)
+    ]
+    estimates = compare_forms(forms, made.ACCURACY, made.PROTOCOL)
+    name = forms[0].respondents[3]
+    sentence = flags_of(estimates, forms[0])["REMEMBERED"]
+    assert name in sentence
+    (advantage,) = [e for e in estimates if e.indicator.endswith("released_advantage")]
+    assert advantage.detail["remembered"] == [name]
+    own = advantage.detail["by_respondent"][name]
+    assert own["low"] < own["own"] < own["high"]
+    # a wording that is harder for all is no memory
+    harder = [
+        made.matrix(known, Cell()),
+        made.matrix(known * (rng.random(400) < 0.8), forms[1].cell),
+    ]
+    assert "REMEMBERED" not in flags_of(
+        compare_forms(harder, made.ACCURACY, made.PROTOCOL), harder[0]
+    )
+
+
+def test_who_lies_off_the_line_is_that_of_statsmodels() -> None:
+    from statsmodels.api import OLS, add_constant
+
+    rng = np.random.default_rng(12)
+    other = rng.uniform(0.4, 0.9, 12)
+    first = 0.2 + 0.8 * other + rng.normal(0, 0.02, 12)
+    left = (np.tile(first, (3, 1)).T, np.tile(other, (3, 1)).T)
+    table = OLS(first, add_constant(other)).fit().get_influence()
+    t = table.resid_studentized_external
+    study = psy.advantages(first, other, left)
+    p = [2 * stats.t.sf(abs(value), 12 - 3) for value in t]
+    assert study.p == pytest.approx(psy.holm(p))
+    assert study.beyond == pytest.approx(table.resid_press)
+
+
+def test_older_items_are_compared_with_newer_ones() -> None:
+    rng = np.random.default_rng(10)
+    right = made.answers(GOOD, 400, rng)
+    right[5, :200] = 1
+    items = [
+        replace(item, meta={"added": "2023-05" if i < 200 else "2025-01"})
+        for i, item in enumerate(made.items(400))
+    ]
+    first = made.matrix(right, of=items)
+    (age,) = [e for e in described(first) if e.indicator == "items.older_advantage"]
+    scores = right.astype(float)
+    assert age.value == pytest.approx((scores[:, :200] - scores[:, 200:]).mean())
+    assert age.detail["remembered"] == [first.respondents[5]]
+    older = np.arange(400) < 200
+    assert psy.older_advantages(scores, older).own[5].value == pytest.approx(
+        age.detail["by_respondent"][first.respondents[5]]["own"]
+    )
+    undated = described(made.matrix(right))
+    assert not [e for e in undated if e.indicator == "items.older_advantage"]
+
+
+@pytest.mark.parametrize("name", ["shapes_yesno", "shapes_choice", "shapes_vqa", "shapes_caption"])
+def test_rules_make_five_rewordings_that_differ_and_keep_the_right_answer(name: str) -> None:
+    benchmark = hqm.load(name)
+    names = wordings_of(benchmark.card.task, 5)
+    forms = [benchmark.original, *(benchmark.reworded(draw_of(name) or 0) for name in names[1:])]
+    assert [form.name for form in forms] == list(names)
+    for item in benchmark.original.items:
+        asked = [form.by_id[item.id] for form in forms]
+        assert len({(each.prompt, each.options) for each in asked}) == 6
+        keys = {
+            each.options["ABCD".index(str(each.target))] if each.options else str(each.target)
+            for each in asked
+        }
+        assert len(keys) == 1
+
+
+def test_two_options_have_their_question_reworded_where_orders_end() -> None:
+    item = Item("1", "What color is it?", "choice", "A", options=("red", "blue"))
+    form = Form("original", (item,))
+    made = [build_parallel(form)]
+    for draw in (2, 3):
+        made.append(build_rewording(form, draw, made))
+    assert [each.items[0].prompt for each in made[1:]] == [
+        "Which color does it have?",
+        "Could you tell me what color it is?",
+    ]
+    assert made[0].items[0].options == ("blue", "red")
+
+
+def test_more_rewordings_than_rules_make_are_refused() -> None:
+    with pytest.raises(UsageError, match=pattern_of("form.rewordings", most=7, number=8)):
+        wordings_of("yes_no", 8)
+    assert len(What(forms=("7",)).form_names("yes_no")) == 8
+    assert What(forms=("original", "parallel3")).form_names("vqa") == ("original", "parallel3")
