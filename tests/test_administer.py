@@ -199,6 +199,9 @@ def test_a_forecast_adds_up(store: Store, dogs: Path) -> None:
     costs = forecast(store, plan(store, benchmark, respondent))
     assert (costs.rows, costs.distinct, costs.requests, costs.measured) == (24, 12, 12, False)
     assert costs.tokens_out == 12 * benchmark.card.generation.max_tokens
+    assert costs.cost_least < costs.cost < costs.cost_most
+    seen = forecast(store, [plan_live(store, benchmark)])
+    assert seen.tokens_in_least > seen.requests * 64, "a picture that is not there is counted too"
     assert costs.cost == pytest.approx((costs.tokens_in * 2 + costs.tokens_out * 10) / 1e6)
     assert forecast(store, plan(store, benchmark, Counting())).cost is None
     assert forecast(store, plan(store, benchmark, Counting()), (1.0, 0.0)).cost == pytest.approx(

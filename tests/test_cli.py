@@ -103,7 +103,7 @@ def test_plan_says_what_would_be_asked_and_asks_nothing(
     assert total["cost"] > 0
     assert not store.exists()
     status, out, _ = run("audit", "--dry-run", dogs, "-r", "hf/nobody/model", "--store", store)
-    assert "0 of 6 pictures are there" in out
+    assert tells(out, "plan.to-fetch", gone=6)
 
 
 def test_audit_from_recorded_answers(run: Run, dogs: Path, sheets: Path, tmp_path: Path) -> None:

@@ -673,3 +673,32 @@ def test_a_caller_that_stores_nothing_ends_the_asking() -> None:
         assert asked <= 64 + len(first)
         assert len(first) + sum(map(len, batches)) == 400
     assert len(server.asked) == 400
+
+
+@pytest.mark.parametrize("tokens", [85, 1_105])
+def test_a_plan_holds_what_a_server_counts(tokens: int, tmp_path: Path) -> None:
+    """What the plan says before anything is asked, against the server's own count."""
+
+    def reply(_number: int, body: dict[str, Any], _headers: Any) -> Any:
+        status, head, content = completion("Yes")
+        read = tokens + len(question(body)) // 4 + 12
+        usage = {"prompt_tokens": read, "completion_tokens": 2}
+        return status, head, json.dumps(json.loads(content) | {"usage": usage}).encode()
+
+    with PlannedServer(reply) as server:
+        asked = [f"openai/m@{server.url}?price_in=3&price_out=15"]
+        store, options = tmp_path / "s.sqlite", {"runs": 1, "limit": 20}
+        before = hqm.plan("shapes_yesno", asked, store=store, max_cost=1000, **options)
+        hqm.run("shapes_yesno", asked, store=store, **options)
+        after = hqm.plan("shapes_yesno", asked, store=store, runs=3, limit=20)
+    (forecast,), (later,) = before.forecasts.values(), after.forecasts.values()
+    with hqm.Store(store, readonly=True) as opened:
+        (used,) = (opened.usage(number) for number, _, _ in opened.respondents())
+    assert used.answers == forecast.requests
+    assert forecast.tokens_in_least < used.tokens_in < forecast.tokens_in_most
+    cost = (3 * used.tokens_in + 15 * used.tokens_out) / 1e6
+    assert forecast.cost_least < cost < forecast.cost_most == before.bounds[0].needed
+    assert later.measured
+    assert later.tokens_in == pytest.approx(
+        later.requests * used.tokens_in / used.answers, rel=0.02
+    )

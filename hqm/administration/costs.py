@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from hqm.administration.asks import Job
-from hqm.respondents.base import Respondent, RespondentName
+from hqm.respondents.base import Request, Respondent, RespondentName
 from hqm.respondents.kinds import kind_of
-from hqm.respondents.server_limits import Budget, Prices, price, tokens_in
-from hqm.store.database import Store
+from hqm.respondents.server_limits import (
+    CHARACTERS_A_TOKEN,
+    PICTURE_TOKENS,
+    Budget,
+    Prices,
+    price,
+)
+from hqm.store.database import Ask, Store
 
-_EMBEDDED_SECONDS = 0.004
-"""Seconds a request of a tiny model that HQM comes with, on a CPU; for the others their kind says
-what is assumed.
-"""
 _OTHER_SECONDS = 0.5
+_LEAST_SECONDS = 0.004
+"""Seconds a request of the smallest model on a CPU."""
+_PARAMETERS = re.compile(r"(\d+(?:\.\d+)?)[bB](?![a-z])")
+"""How a model's name says its size, in billions."""
+_CPU_CORE, _GPU = 3e10, 3e13
+"""Operations a second that a model is assumed to reach, on a core and on a GPU."""
+_PICTURE_LEAST, _PICTURE_MOST = 64, 2880
+"""Tokens of a picture where the store has no reply that counts them: a tile of SmolVLM's, and the
+five of LLaVA-NeXT.
+"""
+_PROMPT_TOKENS = 64
+"""Tokens at most that a model's own form of a prompt adds to the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +46,18 @@ class Forecast:
     requests: int
     seconds: float
     measured: bool
-    """Whether the seconds were measured on this respondent's answers in the store."""
+    """Whether the seconds, and a server's tokens, were measured on this respondent's answers in the
+    store; otherwise they are assumed.
+    """
     tokens_in: int
+    tokens_in_least: int
+    tokens_in_most: int
     tokens_out: int
     """At most: every answer as long as its limit."""
     cost: float | None
+    cost_least: float | None
+    """With the fewest tokens read, and answers of one token."""
+    cost_most: float | None
 
 
 def forecast(
@@ -47,23 +72,40 @@ def forecast(
         (`?price_in=2.5&price_out=10`).
     """
     respondent = jobs[0].assignment.respondent
-    requests = [
-        request for job in jobs for _, request in (*job.todo.values(), *job.broken.values())
-    ]
-    seconds = _seconds(store, jobs)
-    read = sum(tokens_in(request) for request in requests)
-    written = sum(request.sampling.max_tokens for request in requests)
+    asked = [pair for job in jobs for pair in (*job.todo.values(), *job.broken.values())]
+    count = len(asked)
+    seen = _seen(store, jobs)
+    counted = [detail["tokens_in"] for detail in seen if detail.get("tokens_in")]
+    if counted:
+        least, most = count * min(counted), count * max(counted)
+        read = round(count * sum(counted) / len(counted))
+    else:
+        # a picture that is still to be fetched is seen like the others
+        pictures = sum(1 for ask, _ in asked if ask.image) if respondent.live else 0
+        characters = sum(len(request.prompt) for _, request in asked)
+        read = characters // CHARACTERS_A_TOKEN + PICTURE_TOKENS * pictures
+        least = characters // (2 * CHARACTERS_A_TOKEN) + _PICTURE_LEAST * pictures
+        spelt = sum(len(request.prompt.encode()) for _, request in asked)
+        most = spelt // 2 + _PROMPT_TOKENS * count + _PICTURE_MOST * pictures
+    written = sum(request.sampling.max_tokens for _, request in asked)
+    times = [detail["seconds"] for detail in seen if "seconds" in detail]
     prices = prices or prices_of(respondent)
     return Forecast(
         rows=sum(job.rows for job in jobs),
         distinct=sum(job.distinct for job in jobs),
         stored=sum(job.stored for job in jobs),
-        requests=len(requests),
-        seconds=len(requests) * (seconds if seconds is not None else _assumed(respondent.name)),
-        measured=seconds is not None,
+        requests=count,
+        seconds=(
+            count * sum(times) / len(times) if times else _assumed(respondent, asked, written)
+        ),
+        measured=bool(times),
         tokens_in=read,
+        tokens_in_least=least,
+        tokens_in_most=most,
         tokens_out=written,
         cost=None if prices is None else price(read, written, prices),
+        cost_least=None if prices is None else price(least, count, prices),
+        cost_most=None if prices is None else price(most, written, prices),
     )
 
 
@@ -120,33 +162,46 @@ def spent(
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A bound of a command, and what the command will need."""
+    """A bound of a command, and what the command will need: at least, and at most."""
 
     option: str
     limit: float
+    least: float
     needed: float
 
     @property
     def ends_it(self) -> bool:
-        """Whether the command would end at this bound."""
+        """Whether the command could end at this bound."""
         return self.needed > self.limit
 
 
 def bounds(budget: Budget, forecasts: Sequence[Forecast], judging: int = 0) -> list[Bound]:
-    """Compare the bounds of a command with what its respondents need at most.
+    """Compare the bounds of a command with what its respondents need.
 
     Of the judges, the questions known so far (`judging`) are counted among the requests; their
     tokens are not known.
     """
     requests = sum(forecast.requests for forecast in forecasts) + judging
-    tokens = sum(forecast.tokens_in + forecast.tokens_out for forecast in forecasts)
-    cost = sum(forecast.cost or 0.0 for forecast in forecasts)
     every = (
-        ("--max-requests", budget.max_requests, requests),
-        ("--max-tokens-total", budget.max_tokens, tokens),
-        ("--max-cost", budget.max_cost, cost),
+        ("--max-requests", budget.max_requests, requests, requests),
+        (
+            "--max-tokens-total",
+            budget.max_tokens,
+            sum(forecast.tokens_in_least + forecast.requests for forecast in forecasts),
+            sum(forecast.tokens_in_most + forecast.tokens_out for forecast in forecasts),
+        ),
+        (
+            "--max-cost",
+            budget.max_cost,
+            sum(forecast.cost_least or 0.0 for forecast in forecasts),
+            sum(forecast.cost_most or 0.0 for forecast in forecasts),
+        ),
     )
-    return [Bound(option, limit, needed) for option, limit, needed in every if limit is not None]
+    return [
+        Bound(option, limit, least, most)
+        for option, limit, least, most in every
+        if limit is not None
+    ]
 
 
 def prices_of(respondent: Respondent) -> Prices | None:
@@ -160,23 +215,42 @@ def prices_of(respondent: Respondent) -> Prices | None:
     return float(name.option("price_in")), float(name.option("price_out", name.option("price_in")))
 
 
-def _assumed(name: str) -> float:
-    kind = kind_of(name.partition("/")[0])
+def _assumed(respondent: Respondent, asked: Sequence[tuple[Ask, Request]], written: int) -> float:
+    """Return the seconds that requests are assumed to take; a model that runs here takes two
+    operations for each of its parameters and tokens, and reads each picture once.
+    """
+    kind = kind_of(respondent.name.partition("/")[0])
     if kind is None:  # made in Python, and of no kind that names stand for
-        return _OTHER_SECONDS
-    return _EMBEDDED_SECONDS if kind.local and ":" in name else kind.seconds
+        return len(asked) * _OTHER_SECONDS
+    device = getattr(respondent, "device", "") if kind.local else ""
+    if not device:
+        return len(asked) * kind.seconds
+    speed = _CPU_CORE * (os.cpu_count() or 1) if device.startswith("cpu") else _GPU
+    read = sum(len(request.prompt) for _, request in asked) // CHARACTERS_A_TOKEN
+    read += PICTURE_TOKENS * len({ask.image for ask, _ in asked} - {None})
+    seconds = 2 * _parameters(respondent) * (read + written) / speed
+    return max(seconds, len(asked) * _LEAST_SECONDS)
 
 
-def _seconds(store: Store, jobs: Sequence[Job]) -> float | None:
-    """Return the mean seconds of a request to this respondent so far."""
-    times: list[float] = []
-    seen: set[int] = set()
-    for job in jobs:
-        number = store.find_respondent(job.assignment.respondent.name, job.assignment.identity())
-        if number is None or number in seen:
-            continue
-        seen.add(number)
-        for run in store.runs(number)[:1]:
-            details: Mapping[int, Mapping[str, float]] = store.details(number, run)
-            times += [d["seconds"] for d in list(details.values())[:500] if "seconds" in d]
-    return sum(times) / len(times) if times else None
+def _parameters(respondent: Any) -> float:
+    """Return a model's number of parameters: by its files, else by its name, else 7 billion."""
+    files = sum(file.stat().st_size for file in Path(respondent.path).glob("*.safetensors"))
+    if files:
+        return files / 2
+    stated = _PARAMETERS.search(respondent.name)
+    return float(stated[1]) * 1e9 if stated else 7e9
+
+
+def _seen(store: Store, jobs: Sequence[Job]) -> list[Mapping[str, Any]]:
+    """Return what was measured of some answers of this respondent in the store."""
+    found = (
+        store.find_respondent(job.assignment.respondent.name, job.assignment.identity())
+        for job in jobs
+    )
+    return [
+        detail
+        for number in dict.fromkeys(found)
+        if number is not None
+        for run in store.runs(number)[:1]
+        for detail in list(store.details(number, run).values())[:500]
+    ]

@@ -456,10 +456,12 @@ def _question(item: Any) -> str:
 def plan(made: Plan, as_json: bool) -> None:
     """`hqm audit --dry-run` and `--dry-run`."""
     forecasts = made.forecasts
-    counted = ("rows", "distinct", "stored", "requests", "seconds", "tokens_in", "tokens_out")
-    totals = {key: sum(getattr(f, key) for f in forecasts.values()) for key in counted}
-    costs = [forecast.cost for forecast in forecasts.values() if forecast.cost is not None]
-    totals["cost"] = sum(costs) if costs else None
+    columns = [asdict(forecast) for forecast in forecasts.values()]
+    totals: dict[str, Any] = {}
+    for key in columns[0]:
+        values = [column[key] for column in columns if column[key] is not None]
+        totals[key] = sum(values) if values else None
+    totals["measured"] = all(column["measured"] for column in columns)
     if as_json:
         limits = [{**asdict(bound), "ends_it": bound.ends_it} for bound in made.bounds]
         print_json(
@@ -477,10 +479,9 @@ def plan(made: Plan, as_json: bool) -> None:
         return
     rows = []
     for (who, what), forecast in forecasts.items():
-        sure = "" if forecast.measured else "?"
         kind = kind_of(who.partition("/")[0])
         unpriced = "no price" if kind is not None and kind.price == "per token" else ""
-        rows.append((who, what, *_numbers(asdict(forecast), sure, unpriced)))
+        rows.append((who, what, *_numbers(asdict(forecast), unpriced)))
     print_table(
         "",
         "respondent,benchmark,rows,distinct,stored,to ask,minutes,tokens in,tokens out,cost".split(
@@ -490,7 +491,7 @@ def plan(made: Plan, as_json: bool) -> None:
         right=range(2, 10),
         total=("total", "", *_numbers(totals)),
     )
-    if not all(forecast.measured for forecast in forecasts.values()):
+    if not totals["measured"]:
         print("? assumed: the store has not seen this respondent answer yet. Tokens out: at most.")
     for judge, count in made.judging.items():
         print(
@@ -498,27 +499,39 @@ def plan(made: Plan, as_json: bool) -> None:
             " answers, ask more."
         )
     for bound in made.bounds:
-        outcome = "would end the command" if bound.ends_it else "would not be reached"
-        most = "" if bound.option == "--max-requests" else " at most"
-        print(
-            f"{bound.option} {bound.limit:,.10g} {outcome}: {bound.needed:,.10g}{most} are planned."
-        )
+        outcome = "could end the command" if bound.ends_it else "would not be reached"
+        if bound.least > bound.limit:
+            outcome = "would end the command"
+        needed = f"{bound.needed:,.10g}"
+        if bound.least != bound.needed:
+            needed = f"{bound.least:,.10g} to {needed}"
+        print(f"{bound.option} {bound.limit:,.10g} {outcome}: {needed} are planned.")
     if made.bounds and made.judging:
         print(
             "The judges' further questions, and their tokens and cost, come on top of what is"
             " planned."
         )
     refused(made.refused)
-    missing_images(made.images)
+    for name, (gone, all_) in made.images.items():
+        if gone:
+            print(
+                f"{name}: {all_ - gone} of {all_} pictures are there; {gone} are to be fetched, and"
+                " are counted as if they were there."
+            )
 
 
-def _numbers(of: Mapping[str, Any], sure: str = "", unpriced: str = "") -> list[str]:
+def _numbers(of: Mapping[str, Any], unpriced: str = "") -> list[str]:
     """The numbers of a forecast as the table of a plan has them."""
+    sure = "" if of["measured"] else "?"
+    price = unpriced
+    if of["cost"] is not None:
+        price = f"{of['cost_least']:.2f} to {of['cost_most']:.2f}"
     return [
         *(f"{of[key]:,}" for key in ("rows", "distinct", "stored", "requests")),
         f"{of['seconds'] / 60:.1f}{sure}",
-        *(f"{of[key]:,}" for key in ("tokens_in", "tokens_out")),
-        unpriced if of["cost"] is None else f"{of['cost']:.2f}",
+        f"{of['tokens_in']:,}{sure}",
+        f"{of['tokens_out']:,}",
+        price,
     ]
 
 

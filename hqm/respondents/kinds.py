@@ -105,7 +105,6 @@ KINDS: tuple[Kind, ...] = (
         "a vision-language model that transformers runs on this machine; hf/<benchmark>:<name> is"
         " one that HQM comes with",
         local=True,
-        seconds=0.5,  # a 7B model on one GPU without batching
         behind=("revision",),
         settings=("device", "dtype", "attention", "batch", "trust_remote_code"),
     ),
