@@ -8,15 +8,17 @@ import re
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import hqm
+from hqm import Request, Response
 from hqm.benchmark.judge_api import parse_judge, played_back
-from hqm.judges.procedure import parse_roles
+from hqm.judges.judge_models import Judging
+from hqm.judges.procedure import Panel, parse_roles
 from tests.conftest import Run
 from tests.judge_server import JudgeServer
 from tests.messages import text_of
@@ -652,3 +654,55 @@ def test_names_of_judges_parse_back() -> None:
     with pytest.raises(hqm.UsageError):
         parse_roles(["verifier"])
     assert hqm.fill("{a} {b}", a="{b}", b=1) == "{b} 1"
+
+
+STAGES = (
+    MODULE.partition("    async def judge")[0]
+    + """
+    async def judge(self, item, response, ask):
+        first = await ask("verifier", f"Is it right? {response.text}")
+        second = await ask("verifier", f"Is it right? {first} {response.text}")
+        await ask("decomposer", f"List the facts: {second}")
+        await ask("decomposer", f"List the facts: {first} {second}")
+        return Verdict(1.0, {"right": 1.0, "facts": 1.0})
+"""
+)
+
+
+def test_two_judges_that_need_much_memory_are_loaded_when_they_take_turns(
+    facts: Path, tmp_path: Path
+) -> None:
+    """A judge that several waves ask stays loaded; another one is loaded when it has gone."""
+    facts.write_text(STAGES)
+    loads: list[str] = []
+
+    class Heavy:
+        live = movable = True
+
+        def __init__(self, name: str) -> None:
+            self.name, self.loaded = f"hf/{name}", False
+
+        def identity(self) -> dict[str, str]:
+            return {"model": self.name}
+
+        def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
+            loads.extend([] if self.loaded else [self.name])
+            self.loaded = True
+            assert one.loaded + two.loaded == 1, "there is room for one"
+            yield [(request, Response(reply(request.prompt, {}))) for request in requests]
+
+        def close(self) -> None:
+            self.loaded = False
+
+    one, two = Heavy("one"), Heavy("two")
+    benchmark = hqm.load(str(facts))
+    rows = {"a": [Response(f"x{item.id}") for item in benchmark.original.items]}
+    with hqm.Store(tmp_path / "s.sqlite") as store:
+        judging = Judging(hqm.Asks(store), benchmark, Panel(one, {"verifier": two}))
+        for number in (0, 1):
+            judged = judging.judge(benchmark.original, rows, number, keep_open=True)
+            assert judged.asked > 0
+            assert judged.errors == 0
+        assert loads == ["hf/two", "hf/one"] * 2
+        judging.close()
+    assert [one.loaded, two.loaded] == [False, False]

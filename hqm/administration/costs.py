@@ -243,13 +243,13 @@ def _parameters(respondent: Any) -> float:
 
 def _seen(store: Store, jobs: Sequence[Job]) -> list[Mapping[str, Any]]:
     """Return what was measured of some answers of this respondent in the store."""
-    found = (
+    numbers = (
         store.find_respondent(job.assignment.respondent.name, job.assignment.identity())
         for job in jobs
     )
     return [
         detail
-        for number in dict.fromkeys(found)
+        for number in dict.fromkeys(numbers)
         if number is not None
         for run in store.runs(number)[:1]
         for detail in list(store.details(number, run).values())[:500]

@@ -96,6 +96,8 @@ class Judging:
         self.budget, self.retry_refused = budget or Budget(), retry_refused
         chosen = {name: value for name, value in (overrides or {}).items() if value is not None}
         self._default = Sampling(**{**benchmark.card.judging.model_dump(), **chosen})
+        self._open: Respondent | None = None
+        """The model that needs much memory and is loaded; the next wave begins with it."""
 
     @property
     def store(self) -> Store:
@@ -184,13 +186,10 @@ class Judging:
         """Close the models that play the roles; one that is asked again is loaded or started
         again.
         """
-        for respondent in self._members():
-            respondent.close()
-
-    def _members(self) -> list[Respondent]:
-        """The panel's models, each once."""
+        self._open = None
         members = (self.panel.main, *self.panel.others.values())
-        return list({id(respondent): respondent for respondent in members}.values())
+        for respondent in {id(member): member for member in members}.values():
+            respondent.close()
 
     def _until_known(
         self,
@@ -241,7 +240,11 @@ class Judging:
         by_judge: dict[str, list[_Question]] = {}
         for question in questions:
             by_judge.setdefault(question.respondent.name, []).append(question)
-        groups = list(by_judge.values())
+        groups = sorted(by_judge.values(), key=lambda group: group[0].respondent is not self._open)
+        heavy = [g[0].respondent for g in groups if not is_light(g[0].respondent)]
+        if heavy and self._open is not None and self._open is not heavy[0]:
+            self._open.close()
+        self._open = heavy[-1] if heavy else self._open
         owner = {id(question.request): question for question in questions}
         holds: dict[int, Hold] = {}
         work = [
@@ -253,11 +256,10 @@ class Judging:
             )
             for group in groups
         ]
-        # a judge that is loaded, or a server that is started, serves all waves, unless two of them
-        # would need the room of one
-        alone = sum(not is_light(respondent) for respondent in self._members()) < 2
+        # a judge that is loaded, or a server that is started, serves the next waves, unless another
+        # one needs its room
         for i, batch in answer_here(
-            work, range(len(work)), stop, lambda judge: not (alone or is_light(judge))
+            work, range(len(work)), stop, lambda judge: judge in heavy[:-1]
         ):
             judge = groups[i][0].respondent
             if isinstance(batch, HQMError):

@@ -35,18 +35,19 @@ from typing import Any
 MODEL = "hf/shapes:half-trained"
 OWN_SESSION = """
 import os, sys
-if "spawn_main" in " ".join(sys.orig_argv):
+if "forkserver" in " ".join(sys.orig_argv):
     os.setsid()
 """
 """On a machine that others use, Linux gives each session its share of the processors
-(sched_autogroup_enabled). Ray's actors are sessions of their own; here the worker processes of the
-local engine are too, or they would share one share."""
+(sched_autogroup_enabled). Each of Ray's actors is a session of its own; here the worker processes of
+the local engine are one beside the driver's."""
 
 
 def is_worker(process: Any) -> bool:
     """Whether a process answers: a worker process of the local engine, or an actor."""
-    line = " ".join(process.cmdline())
-    return "ray::Actor" in line or "spawn_main" in line
+    lines = [" ".join(each.cmdline()) for each in (process, process.parent())]
+    # workers are forked from a server process, and have its command line
+    return "ray::Actor" in lines[0] or all("forkserver" in line for line in lines)
 
 
 def spent(processes: list[Any]) -> float:
