@@ -168,14 +168,14 @@ def _models() -> Iterator[str]:
     )
     yield (
         "| family | `model_type` | the questions about a picture share | form without a chat"
-        " template | needs |"
+        " template |"
     )
-    yield "|---|---|---|---|---|"
+    yield "|---|---|---|---|"
     for family in MODELS:
         shared = family.refusal or ": ".join(filter(None, (shares[family.sharing], family.why)))
         form = f"`{family.form}`".replace("\n", "\\n") if family.form else ""
         kinds = ", ".join(f"`{kind}`" for kind in family.types)
-        yield f"| {family.name} | {kinds} | {shared} | {form} | {', '.join(family.needs)} |"
+        yield f"| {family.name} | {kinds} | {shared} | {form} |"
 
 
 def reference() -> str:

@@ -688,21 +688,21 @@ def test_two_judges_that_need_much_memory_are_loaded_when_they_take_turns(
         def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
             loads.extend([] if self.loaded else [self.name])
             self.loaded = True
-            assert one.loaded + two.loaded == 1, "there is room for one"
+            assert lister.loaded + checker.loaded == 1, "there is room for one"
             yield [(request, Response(reply(request.prompt, {}))) for request in requests]
 
         def close(self) -> None:
             self.loaded = False
 
-    one, two = Heavy("one"), Heavy("two")
+    lister, checker = Heavy("one"), Heavy("two")
     benchmark = hqm.load(str(facts))
     rows = {"a": [Response(f"x{item.id}") for item in benchmark.original.items]}
     with hqm.Store(tmp_path / "s.sqlite") as store:
-        judging = Judging(hqm.Asks(store), benchmark, Panel(one, {"verifier": two}))
+        judging = Judging(hqm.Asks(store), benchmark, Panel(lister, {"verifier": checker}))
         for number in (0, 1):
             judged = judging.judge(benchmark.original, rows, number, keep_open=True)
             assert judged.asked > 0
             assert judged.errors == 0
         assert loads == ["hf/two", "hf/one"] * 2
         judging.close()
-    assert [one.loaded, two.loaded] == [False, False]
+    assert [lister.loaded, checker.loaded] == [False, False]

@@ -395,8 +395,6 @@ def _respondents() -> None:
     rows = []
     for family in FAMILIES:
         shared = family.refusal or ": ".join(filter(None, (shares[family.sharing], family.why)))
-        if family.needs:
-            shared += f" (needs {', '.join(family.needs)})"
         asked = "" if family.refusal else "chat template"
         if family.form:
             asked += f", else {json.dumps(family.form)}"

@@ -42,8 +42,10 @@ _IN_WORDS = {
     "features": "shared vision features",
     "nothing": "plain generate",
 }
-_CHECKED_ROWS, _CHECKED_TOKENS = 4, 16
-"""Rows that are compared with plain `generate`, and how many of their tokens."""
+_CHECKED_ROWS, _CHECKED_TOKENS, _REQUESTS_A_ROW = (2, 4), 16, 64
+"""Rows that are compared with plain `generate`, at least and at most, how many of their tokens, and
+requests for each of these rows.
+"""
 _NEAR = 0.1
 """In half precision, how far (total variation) a first token's distribution may be from that of
 plain `generate`.
@@ -133,6 +135,7 @@ class Engine:
         otherwise, or not at all, when it reads several.
         """
         self._checked: set[Sharing] = set()
+        self._checked_rows = _CHECKED_ROWS[1]
         self._reported = ""
         if self.sharing != "prefix":
             self._say()
@@ -210,6 +213,8 @@ class Engine:
         def flow() -> Scheduler:
             return self._flow(TokenSampler(temperature, top_p), max_tokens, pictured)
 
+        least, most = _CHECKED_ROWS
+        self._checked_rows = max(least, min(most, len(waiting.requests) // _REQUESTS_A_ROW))
         running, largest = flow(), 0
         held: list[tuple[int, Generated]] = []
         handed_over = -math.inf
@@ -230,7 +235,9 @@ class Engine:
                         self.sharing not in self._checked if pictured else self._texts is None
                     ):
                         settle = self._choose_sharing if pictured else self._choose_sharing_of_texts
-                        settle(taken, temperature, top_p, max_tokens)
+                        answered = settle(taken, temperature, top_p, max_tokens)
+                        held += answered.items()
+                        taken = [each for each in taken if each[0] not in answered]
                         running = flow()
                     if taken and not self._joins(pictured):
                         chooser = self._chooser(taken, temperature, top_p)
@@ -303,9 +310,7 @@ class Engine:
         self, chooser: TokenSampler, taken: Sequence[QueuedPrompt], *, watch: bool = False
     ) -> None:
         for number, prompt in taken:
-            chooser.enter(
-                number, prompt.seed, {} if watch else self._words.of(prompt.words), watch=watch
-            )
+            chooser.enter(number, prompt.seed, self._words.of(prompt.words), watch=watch)
 
     def _chooser(
         self,
@@ -340,14 +345,15 @@ class Engine:
         max_tokens: int,
     ) -> Trial:
         """Begin a few answers in one way, to compare it with another."""
-        few = _spread(taken)
+        few = _spread(taken, self._checked_rows)
         chooser = self._chooser(few, temperature, top_p, watch=True)
         return Trial(dict(way(few, chooser, min(max_tokens, _CHECKED_TOKENS))), chooser)
 
     def _choose_sharing(
         self, taken: Sequence[QueuedPrompt], temperature: float, top_p: float, max_tokens: int
-    ) -> None:
+    ) -> dict[int, Generated]:
         """Find out what can be shared: a few answers are begun with it, and by plain `generate`.
+        Return those that came to their end.
 
         Raises
         ------
@@ -355,6 +361,7 @@ class Engine:
             Plain `generate` answers none of them, one at a time.
         """
         asked = taken, temperature, top_p, max_tokens
+        answered: dict[int, Generated] = {}
         while self.sharing not in self._checked:
             level = self.sharing
             try:
@@ -376,6 +383,7 @@ class Engine:
                 continue
             if agree:
                 self._checked.add(level)
+                answered = self._complete(shared, max_tokens)
             else:
                 self._step_down(
                     f"with {_IN_WORDS[level]} the answers are not those of plain generate"
@@ -391,6 +399,16 @@ class Engine:
                     place=self.name,
                     remedy="Another version of transformers may run it, or a server (vllm/).",
                 )
+        return answered
+
+    def _complete(self, trial: Trial, max_tokens: int) -> dict[int, Generated]:
+        """The answers of a trial that are as long as they can be."""
+        return {
+            row: answer
+            for row, answer in trial.answers.items()
+            if not answer.error
+            and (answer.tokens[-1] in self.ends or len(answer.tokens) == max_tokens)
+        }
 
     def _step_down(self, why: str, *, final: bool = False) -> None:
         """Share less, or the same in a simpler way; `final` where no simpler way can help."""
@@ -408,7 +426,7 @@ class Engine:
 
     def _choose_sharing_of_texts(
         self, taken: Sequence[QueuedPrompt], temperature: float, top_p: float, max_tokens: int
-    ) -> None:
+    ) -> dict[int, Generated]:
         """Find out whether prompts without a picture can be read once for all their runs, and
         whether plain `generate` can read several of them, in the same way.
         """
@@ -422,6 +440,7 @@ class Engine:
         self._texts = self._agrees(self._shared, alone, *asked)
         if not self._texts and not self.one_at_a_time:
             self.one_at_a_time = not self._agrees(self._plain, alone, *asked)
+        return self._complete(alone, max_tokens)
 
     def _agrees(
         self,
@@ -442,7 +461,9 @@ class Engine:
         distributions are near.
         """
         if torch.finfo(self.model.dtype).bits >= 32:
-            return shared.answers == plain.answers
+            return {n: (a.tokens, a.error) for n, a in shared.answers.items()} == {
+                n: (a.tokens, a.error) for n, a in plain.answers.items()
+            }
         watched = plain.chooser.watched
         return watched.keys() == shared.chooser.watched.keys() and all(
             float((shared.chooser.watched[row] - watched[row]).abs().sum()) / 2 < _NEAR
@@ -525,7 +546,7 @@ class Engine:
             inputs = self.reader.joined(self.reader.split(prompts, one_head=False))
         except CannotSplit:
             inputs = None
-        inputs = self.reader.inputs(prompts, again=True) if inputs is None else inputs
+        inputs = self.reader.inputs(prompts) if inputs is None else inputs
         with self.vision_cache.replaying(outputs):
             return self._generate(taken, chooser, max_tokens, inputs)
 
@@ -549,7 +570,7 @@ def _first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
-def _spread(taken: Sequence[QueuedPrompt]) -> list[QueuedPrompt]:
+def _spread(taken: Sequence[QueuedPrompt], count: int) -> list[QueuedPrompt]:
     """A few rows: two different questions of a picture, where there are any, and other pictures."""
     asked: dict[object, list[str]] = {}
     ranks = []
@@ -557,7 +578,7 @@ def _spread(taken: Sequence[QueuedPrompt]) -> list[QueuedPrompt]:
         texts = asked.setdefault(prompt.picture_key, [])
         ranks.append((prompt.text in texts, len(texts) > 1, place))
         texts.append(prompt.text)
-    return [taken[place] for _, _, place in sorted(ranks)[:_CHECKED_ROWS]]
+    return [taken[place] for _, _, place in sorted(ranks)[:count]]
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -167,6 +167,7 @@ class TransformersRespondent:
         loaded = self.__dict__.pop("_loaded", None)
         # to look for what can be freed takes a third of a second: too long for a small model
         if loaded is not None and (self.weight_bytes or _SMALL) >= _SMALL:
+            del loaded
             gc.collect()
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:

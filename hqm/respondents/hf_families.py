@@ -51,8 +51,6 @@ class Family:
         "model.encoder.vision_tower",
     )
     """Where the vision tower may be within the model."""
-    needs: tuple[str, ...] = ()
-    """Modules that its processor cannot do without, and HQM does not bring."""
     reads_pixels: bool = False
     """Whether its processor reads the finished pictures, which would have to come back from a
     GPU.
@@ -88,7 +86,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("Qwen3.5", ("qwen3_5", "qwen3_5_moe")),
     Family("InternVL", ("internvl",)),
     Family("Idefics3", ("idefics3",)),
-    Family("SmolVLM", ("smolvlm",), needs=("num2words",)),
+    Family("SmolVLM", ("smolvlm",)),
     Family("Gemma 3", ("gemma3",)),
     Family("Gemma 4", ("gemma4",)),
     Family("Aya Vision", ("aya_vision",)),
@@ -123,8 +121,8 @@ FAMILIES: tuple[Family, ...] = (
         form="{question}",
         source="transformers' page of InstructBLIP; the model card of instructblip-vicuna-7b",
     ),
-    Family("Pixtral", ("pixtral",), needs=("torchvision",)),
-    Family("Mistral 3", ("mistral3",), needs=("torchvision",)),
+    Family("Pixtral", ("pixtral",)),
+    Family("Mistral 3", ("mistral3",)),
     Family(
         "Llama 3.2 Vision",
         ("mllama",),

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from threading import Lock
 from typing import Any
 
 import torch
-from transformers import BatchFeature
 
 from hqm.respondents.attention import moved_to
 from hqm.respondents.batching import Prompt
@@ -18,8 +17,6 @@ from hqm.respondents.hf_loading import Loaded
 
 _TOKEN_KEYS = ("token_type_ids", "mm_token_type_ids")
 """Inputs that say something of every token."""
-_PIXELS = 64
-"""Pictures of which the pixels are kept; more are kept only where they are read together."""
 _PICTURES_A_CALL = 32
 """Pictures that a processor gets in one call; more make it no faster."""
 _NOT_OF_THE_PICTURE = frozenset({"input_ids", "attention_mask", "labels", *_TOKEN_KEYS})
@@ -117,8 +114,6 @@ class Reader:
         if "mm_token_type_ids" in getattr(loaded.processor, "model_input_names", ()):
             # some processors make them in `apply_chat_template` only
             self._options["return_mm_token_type_ids"] = True
-        self._pixels: dict[Any, dict[str, Any]] = {}
-        """The processed tensors of each picture, for prompts that cannot be split."""
         self._encoded: dict[tuple[Any, tuple[int, ...]], EncodedPicture] = {}
         self._ahead: dict[tuple[Any, tuple[int, ...]], EncodedPicture] = {}
         self.lock = Lock()
@@ -132,64 +127,9 @@ class Reader:
         self._sound: set[int] = set()
         """First tokens of questions whose tokenization is the same behind a picture."""
 
-    def inputs(self, prompts: Sequence[Prompt], *, again: bool = False) -> Any:
-        """The whole prompts as tensors on the model's device, padded on the left.
-
-        Parameters
-        ----------
-        again
-            Whether the same pictures will be read with other questions, so that their processed
-            tensors are stored.
-        """
-        return self._processed_inputs(prompts, again=again).to(
-            self.model.device, dtype=self.model.dtype
-        )
-
-    @contextmanager
-    def _remembering(self, prompts: Sequence[Prompt]) -> Iterator[None]:
-        """Process each picture once within the context, where a picture is one row of each tensor."""
-        keys = [p.picture_key for p in prompts if p.picture is not None]
-        pictures = getattr(self.processor, "image_processor", None)
-        if not keys or pictures is None:
-            yield
-            return
-
-        def made(images: Any, *arguments: Any, **settings: Any) -> Any:
-            listed = list(images) if isinstance(images, (list, tuple)) else [images]
-            flat = (
-                [picture for own in listed for picture in own]
-                if isinstance(listed[0], (list, tuple))
-                else listed
-            )
-            for key, picture in zip(keys, flat, strict=True) if len(keys) == len(flat) else ():
-                if key not in self._pixels:
-                    alone = [[picture]] if flat is not listed else [picture]
-                    self._pixels[key] = dict(pictures(alone, *arguments, **settings))
-            rows = [self._pixels[key] for key in keys if key in self._pixels]
-            shapes = {
-                tuple((name, getattr(value, "shape", ())) for name, value in row.items())
-                for row in rows
-            }
-            if (
-                len(rows) < len(flat)
-                or len(shapes) > 1
-                or any(shape[:1] != (1,) for _, shape in next(iter(shapes)))
-            ):
-                return pictures(images, *arguments, **settings)
-            return BatchFeature({name: torch.cat([row[name] for row in rows]) for name in rows[0]})
-
-        if len(self._pixels) > _PIXELS:
-            self._pixels = {key: self._pixels[key] for key in keys if key in self._pixels}
-        self.processor.image_processor = _ImageProcessorProxy(pictures, made)
-        try:
-            yield
-        finally:
-            self.processor.image_processor = pictures
-
-    def _processed_inputs(self, prompts: Sequence[Prompt], *, again: bool = False) -> Any:
-        """Run the processor; its tensors stay on its own device."""
-        with self.lock, self._remembering(prompts) if again else nullcontext():
-            return self._processed(prompts)
+    def inputs(self, prompts: Sequence[Prompt]) -> Any:
+        """The whole prompts as tensors on the model's device, padded on the left."""
+        return self._processed(prompts).to(self.model.device, dtype=self.model.dtype)
 
     def _processed(self, prompts: Sequence[Prompt]) -> Any:
         pictures = [p.picture for p in prompts if p.picture is not None]
@@ -208,9 +148,13 @@ class Reader:
         if "qformer_input_ids" in made:
             # the processor pads the Q-Former's text as the decoder's, on the left, where its
             # positions begin
-            read = self.processor.qformer_tokenizer(
-                [p.text for p in prompts], padding=True, padding_side="right", return_tensors="pt"
-            )
+            with self.lock:
+                read = self.processor.qformer_tokenizer(
+                    [p.text for p in prompts],
+                    padding=True,
+                    padding_side="right",
+                    return_tensors="pt",
+                )
             made["qformer_input_ids"], made["qformer_attention_mask"] = (
                 read["input_ids"],
                 read["attention_mask"],
@@ -218,14 +162,15 @@ class Reader:
         return made
 
     def _called(self, prompts: Sequence[Prompt], pictures: Sequence[Any]) -> Any:
-        return self.processor(
-            images=pictures or None,
-            text=[p.text for p in prompts],
-            return_tensors="pt",
-            padding=True,
-            add_special_tokens=self._adds_first_token(prompts[0].text),
-            **self._options,
-        )
+        with self.lock:
+            return self.processor(
+                images=pictures or None,
+                text=[p.text for p in prompts],
+                return_tensors="pt",
+                padding=True,
+                add_special_tokens=self._adds_first_token(prompts[0].text),
+                **self._options,
+            )
 
     def _adds_first_token(self, text: str) -> bool:
         """Whether the tokenizer adds its first token: not where the chat template wrote it."""
@@ -300,7 +245,7 @@ class Reader:
                 and seen.prefix[-1] not in self.tokenizer.all_special_ids
             ):
                 # a picture's tokens may end in plain text, which may melt into the question
-                if self._processed_inputs([prompt])["input_ids"][0].tolist() != [
+                if self._processed([prompt])["input_ids"][0].tolist() != [
                     *seen.prefix,
                     *tail,
                 ]:
@@ -324,7 +269,7 @@ class Reader:
             The processor makes more of a text than tokens.
         """
         distinct = list({prompt.text: prompt for prompt in prompts}.values())
-        made = self._processed_inputs(distinct)
+        made = self._processed(distinct)
         if set(made) - _NOT_OF_THE_PICTURE:
             raise CannotSplit("its processor makes more of a text than tokens")
         known = {}
@@ -378,7 +323,7 @@ class Reader:
         self, group: Sequence[tuple[Prompt, tuple[int, ...], list[int]]]
     ) -> list[EncodedPicture] | None:
         """Process pictures in one call; None where a picture is not one row of the pixels."""
-        made = self._processed_inputs([prompt for prompt, _, _ in group])
+        made = self._processed([prompt for prompt, _, _ in group])
         pixels = made.get("pixel_values")
         names = set(made) - _NOT_OF_THE_PICTURE
         self._by_rows = names == {"pixel_values"} and getattr(pixels, "ndim", 0) == 4
@@ -414,7 +359,7 @@ class Reader:
 
         PaliGemma's processor adds some.
         """
-        whole = self._processed_inputs([prompt])["input_ids"][0].tolist()
+        whole = self._processed([prompt])["input_ids"][0].tolist()
         while mark in whole and whole.count(mark) > 1:
             whole.remove(mark)
         for added in product(("", str(self.tokenizer.bos_token or "")), ("", "\n")):
@@ -424,7 +369,7 @@ class Reader:
         return "", ""
 
     def _encode(self, prompt: Prompt, head: tuple[int, ...], tail: list[int]) -> EncodedPicture:
-        made = self._processed_inputs([prompt])
+        made = self._processed([prompt])
         whole = made["input_ids"][0].tolist()
         kinds = {key: made[key] for key in _TOKEN_KEYS if key in made}
         for key in _NOT_OF_THE_PICTURE & set(made):
@@ -455,7 +400,6 @@ class Reader:
         """Free the processed pictures."""
         self._encoded.clear()
         self._ahead.clear()
-        self._pixels.clear()
 
     def joined(self, split: Sequence[tuple[EncodedPicture, list[int]]]) -> dict[str, Any] | None:
         """Build the inputs of whole prompts from processed pictures; None where shapes differ."""
@@ -480,16 +424,3 @@ class Reader:
         }
         texts = {"input_ids": ids, "attention_mask": mask, **kinds}
         return {**{key: moved_to(value, device) for key, value in texts.items()}, **tensors}
-
-
-class _ImageProcessorProxy:
-    """Wraps an image processor and replaces its call; attributes are the wrapped one's."""
-
-    def __init__(self, pictures: Any, made: Callable[..., Any]) -> None:
-        self._pictures, self._processed_inputs = pictures, made
-
-    def __call__(self, images: Any, *arguments: Any, **settings: Any) -> Any:
-        return self._processed_inputs(images, *arguments, **settings)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._pictures, name)

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib.util
-import json
 import logging
 import lzma
 import os
@@ -343,13 +341,6 @@ def load(
     family = family_of(kind)
     if family.refusal:
         raise RespondentError(f"the model cannot answer: {family.refusal}", place=name)
-    for module in (*family.needs, *_needs_of_vision(path, kind)):
-        if importlib.util.find_spec(module) is None:
-            what = (
-                f"the model cannot be loaded: the processor of {family.name} needs {module}, which"
-                " is not installed"
-            )
-            raise RespondentError(what, place=name, remedy=_install(module))
     try:
         processor = _processor(path, kind, options)
         settings = {"dtype": getattr(torch, dtype), **options}
@@ -379,15 +370,8 @@ def load(
     return Loaded(model, processor, family, wanted)
 
 
-_LIBRARY = re.compile(r"requires the ([\w.-]+) library")
+_LIBRARY = re.compile(r"requires the ([\w.-]+) library|Package `([\w.-]+)` is required")
 """How transformers says that a library is not installed."""
-
-
-def _install(library: str) -> str:
-    """What to type for a library that a processor needs."""
-    if library == "torchvision":
-        return 'Install the extra: pip install "hqm-audit[vision]"'
-    return f"pip install {library}"
 
 
 def _cannot(name: str, error: Exception) -> RespondentError:
@@ -402,9 +386,11 @@ def _cannot(name: str, error: Exception) -> RespondentError:
             " vllm/."
         )
     elif library is not None:
-        needed = library[1].lower()
+        needed = (library[1] or library[2]).lower()
         what = f"the model cannot be loaded: it needs {needed}, which is not installed"
-        remedy = _install(needed)
+        remedy = f"pip install {needed}"
+        if needed == "torchvision":
+            remedy = 'Install the extra: pip install "hqm-audit[vision]"'
     return RespondentError(what, place=name, remedy=remedy)
 
 
@@ -441,15 +427,6 @@ def _model(path: str, config: Any, **settings: Any) -> Any:
                 remedy="Fetch or save its weights again: with others, answers are noise.",
             )
     return model
-
-
-def _needs_of_vision(path: str, kind: str) -> tuple[str, ...]:
-    """LLaVA's class is also Pixtral's; what its tower is tells whose processor it has."""
-    config = Path(path) / "config.json"
-    if kind != "llava" or not config.is_file():
-        return ()
-    vision = json.loads(config.read_text(encoding="utf-8")).get("vision_config") or {}
-    return family_of(str(vision.get("model_type", ""))).needs
 
 
 def _processor(path: str, kind: str, options: dict[str, Any]) -> Any:

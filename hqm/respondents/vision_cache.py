@@ -234,12 +234,12 @@ class VisionCache:
         new = list({p.picture_key: p for p in prompts if p.picture_key not in known}.values())
         try:
             parts = (
-                _split_by_picture(self._output(self.reader.inputs(new, again=True)), [1] * len(new))
+                _split_by_picture(self._output(self.reader.inputs(new)), [1] * len(new))
                 if new
                 else []
             )
         except CannotSplit:  # several rows of a picture went in
-            parts = [self._output(self.reader.inputs([prompt], again=True)) for prompt in new]
+            parts = [self._output(self.reader.inputs([prompt])) for prompt in new]
         self._known = known | {
             prompt.picture_key: part for prompt, part in zip(new, parts, strict=True)
         }

@@ -46,6 +46,7 @@ import hqm
 from hqm.respondents.hf_loading import Loaded
 from tests.perf.matrix_models import MODELS, TITLES, end_chances, let_end, picture_tokens
 from tests.perf.ways import (
+    PARTS_OF_THREE,
     administered,
     answers_of,
     benchmark_folder,
@@ -190,7 +191,8 @@ def measured(
 
     respondent = respondent_of(scratch / "model", loaded, options.hqm_batch)
     with hqm.Store(scratch / f"{work}.sqlite") as store:
-        requests = requests_of(jobs_of(store, folder, respondent))
+        parts = PARTS_OF_THREE[: 1 if options.once else 3]
+        requests = requests_of(jobs_of(store, folder, respondent, parts))
     # the same answers, greedily, every way; it warms all of them up, too
     compared = part_of(requests, options.compared)
     alone = [answer.text for answer in plain(loaded, compared, 1, greedy=True)]
@@ -209,7 +211,7 @@ def measured(
         begin = turn % len(order)
         for way in [*order[begin:], *order[:begin]]:
             if way == "HQM":
-                run = administered(folder, scratch / "model", loaded, options.hqm_batch)
+                run = administered(folder, scratch / "model", loaded, options.hqm_batch, parts)
                 count, seconds, worked = run["asked"], run["seconds"], run["worked"]
                 lengths["HQM"].append(run["tokens"])
                 cell.planned.append(run["planned"])
@@ -244,6 +246,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Cell]:
     parser.add_argument("--tokens", type=int, nargs="+", choices=(10, 576), default=[10, 576])
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 4, 16, 64])
     parser.add_argument("--hqm-batch", type=int, default=0, help="0: as HQM finds it")
+    parser.add_argument("--once", action="store_true", help="ask every question once, in one run")
     parser.add_argument(
         "--images", type=int, default=0, help="pictures a cell; 0: as many as the work needs"
     )

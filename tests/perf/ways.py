@@ -164,9 +164,7 @@ def plain(
     for start in range(0, len(requests), size):
         batch = requests[start : start + size]
         sampling = batch[0].sampling
-        pictures: list[Any] = [Image.open(r.image).convert("RGB") for r in batch]
-        if loaded.family.nested:
-            pictures = [[picture] for picture in pictures]
+        pictures = [[Image.open(r.image).convert("RGB")] for r in batch]
         inputs = loaded.processor(
             images=pictures, text=[text(r.prompt) for r in batch], return_tensors="pt", padding=True
         ).to(loaded.model.device, dtype=loaded.model.dtype)
