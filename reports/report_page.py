@@ -240,6 +240,8 @@ def _grid(audit: BenchmarkAudit, share: bool) -> dict[str, Any] | None:
         code, status = "not_measured", ""
         if row is not None and row.at_chance:
             code, status = "wrong", "at chance"
+        elif row is not None and row.leaks:
+            code, status = "wrong", "leaks"
         elif row is not None and row.measurable:
             code, status = "fine", "alone"
         elif row is not None and row.missing:

@@ -285,7 +285,7 @@ def _types(audit: BenchmarkAudit) -> str:
     measured = [row for row in types_measured(audit) if row.items]
     if (why := what_forbids_a_total(audit)) or len(measured) < 2:
         return why
-    alone = sum(row.measurable and not row.at_chance for row in measured)
+    alone = sum(row.stands_alone for row in measured)
     if alone == len(measured):
         return "Every type can be scored alone."
     many = "No type" if not alone else f"{capital(in_letters(alone))} of {len(measured)} types"

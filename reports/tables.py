@@ -609,8 +609,9 @@ def indicators_brief(audit: BenchmarkAudit) -> Table:
 
 def record(audit: Audit) -> Table:
     """How the audit was made."""
-    rows = [("HQM", audit.hqm_version), ("command", audit.command)]
-    rows += list(_flat("", audit.record))
+    # tokens and seconds of each respondent are for `hqm design`
+    made = {key: value for key, value in audit.record.items() if key != "costs"}
+    rows = [("HQM", audit.hqm_version), ("command", audit.command), *_flat("", made)]
     return Table.of(
         "How the audit was made", ("What", "Value"), tuple((Text(k), Text(str(v))) for k, v in rows)
     )

@@ -23,10 +23,12 @@ STEPS = 7
 def types_title(audit: BenchmarkAudit) -> str:
     """Which types may be scored alone."""
     measured = [row for row in types_measured(audit) if row.items]
-    alone = [row.type for row in measured if row.measurable and not row.at_chance]
+    alone = [row.type for row in measured if row.stands_alone]
     chance = [row.type for row in measured if row.at_chance]
+    leaking = [row.type for row in measured if row.leaks]
     missing = [row.missing for row in measured if not row.measurable and not row.at_chance]
     tail = f"; {listed(chance)} {'is' if len(chance) == 1 else 'are'} at chance" if chance else ""
+    tail += f"; answers leak in {listed(leaking)}" if leaking else ""
     if len(alone) == len(measured):
         return "Every type can be scored alone"
     if alone:

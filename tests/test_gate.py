@@ -677,6 +677,17 @@ def test_a_type_is_covered_by_its_error_and_not_by_its_number() -> None:
     assert (first.measurable, first.adds_value, first.worth_reporting) == (True, False, False)
     assert (second.measurable, second.adds_value, second.worth_reporting) == (False, True, False)
     assert definitions.types_measured(bare.audits[0])[0].worth_reporting is False
+    assert first.stands_alone
+    # the same type where its questions give its answers away: the score may not be one of seeing
+    stratum = {"name": "ocr", "type": "ocr", "part": "", "cue": "first word", "leak": True}
+    shown = {"accuracy": 0.89, "baseline": 0.5, "low": 0.25, "gain": 0.39}
+    cues = estimate("solvability.leakage_cues", detail={"strata": [{**stratum, **shown}]})
+    leaking = audit_of(*audit.audits[0].estimates, cues, coverage=covered)
+    measured = definitions.types_measured(leaking.audits[0])
+    assert [(row.type, row.leaks, row.stands_alone) for row in measured] == [
+        ("ocr", True, False),
+        ("action", False, False),
+    ]
 
 
 def test_a_policy_for_small_benchmarks() -> None:

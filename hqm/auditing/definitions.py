@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hqm.auditing.audit import BenchmarkAudit
@@ -117,6 +117,13 @@ class TypeMeasured:
     at_chance: bool = False
     """Whether no respondent is above chance in it, so that more items would show nothing."""
     error_high: float | None = None
+    leaks: bool = False
+    """Whether the questions give its answers away, so that its score may not measure seeing."""
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether its own score may be read: small error, above chance, no leak."""
+        return self.measurable and not self.at_chance and not self.leaks
 
     @property
     def worth_reporting(self) -> bool | None:
@@ -139,13 +146,15 @@ def types_measured(audit: BenchmarkAudit) -> tuple[TypeMeasured, ...]:
                 if isinstance(row, Mapping)
             }
             break
+    leaking = {leak.type for leak in leaks_shown(audit) if not leak.part}
     types = []
     for kind in dict.fromkeys((*audit.coverage, *rows)):
         covered, row = audit.coverage.get(kind), rows.get(kind, {})
         items = int(covered["items"] if covered is not None else row.get("items") or 0)
         claimed = covered is not None and bool(covered["claimed"])
         if items or claimed:
-            types.append(_type_measured(kind, claimed, items, row))
+            made = _type_measured(kind, claimed, items, row)
+            types.append(replace(made, leaks=kind in leaking))
     return tuple(types)
 
 

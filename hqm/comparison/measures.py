@@ -137,7 +137,7 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
     )
     reference = Cell.parse(audit.reference)
     kinds = [kind for kind in types_measured(audit) if kind.items] if leading else []
-    alone = sum(kind.measurable and not kind.at_chance for kind in kinds)
+    alone = sum(kind.stands_alone for kind in kinds)
     return Measure(
         label=audit.title,
         benchmark=audit.benchmark,
