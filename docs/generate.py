@@ -1,5 +1,5 @@
 """Write docs/reference.md from the code: commands and options, card keys, indicators, parsers,
-states, errors.
+and states.
 
 python docs/generate.py            writes it
 python docs/generate.py --check    says whether it is up to date
@@ -18,15 +18,12 @@ from typing import Any, get_args
 
 from typer.main import get_command
 
-from hqm import errors
 from hqm import types as values
 from hqm.auditing.gate import Policy
 from hqm.benchmark.card import Card
 from hqm.cli import program
 from hqm.commands.help import every_command
-from hqm.indicators import INDICATOR_FAMILIES, statistics
 from hqm.lint import CODES
-from hqm.respondents.hf_families import FAMILIES as MODELS
 from hqm.scoring.parsers import PARSERS
 
 TARGET = Path(__file__).with_name("reference.md")
@@ -141,41 +138,20 @@ def _tables() -> Iterator[str]:
     yield (
         "## Indicators\n\nThe name of an estimate is a family and a statistic,"
         " `test_retest.pearson`; [each statistic](indicators/index.md) has a page, and"
-        " `hqm list indicators` prints the meanings. The families:\n"
+        " `hqm list indicators` prints their meanings and those of the families.\n"
     )
-    yield from (f"- `{family.name}`: {family.differs}" for family in INDICATOR_FAMILIES.values())
-    yield "\nThe statistics: " + ", ".join(f"`{name}`" for name in statistics()) + "."
     yield "\n## Parsers\n\n| name | reads | negated questions | rule of |\n|---|---|---|---|"
     yield from (
         f"| `{p.name}` | {', '.join(p.reads)} | {'yes' if p.reads_negation else 'no'} | {p.source} |"
         for p in PARSERS.values()
     )
-    yield from _models()
+
     yield "\n## States of an answer\n"
     yield ", ".join(f"`{state}`" for state in values.STATES) + "\n"
     yield "## Hallucination types\n"
     yield ", ".join(f"`{kind}`" for kind in values.HALLUCINATION_TYPES) + "\n"
-    yield "## Errors\n\n```"
-    yield inspect.cleandoc((errors.__doc__ or "").split("\n\n")[1])
-    yield "```"
-
-
-def _models() -> Iterator[str]:
-    shares = {"prefix": "the image prefix", "features": "the vision features", "nothing": "nothing"}
-    yield (
-        "\n## Families of local models\n\nHow each is asked and what its questions share:"
-        " [respondents.md](respondents.md).\n"
-    )
-    yield (
-        "| family | `model_type` | the questions about a picture share | form without a chat"
-        " template |"
-    )
-    yield "|---|---|---|---|"
-    for family in MODELS:
-        shared = family.refusal or ": ".join(filter(None, (shares[family.sharing], family.why)))
-        form = f"`{family.form}`".replace("\n", "\\n") if family.form else ""
-        kinds = ", ".join(f"`{kind}`" for kind in family.types)
-        yield f"| {family.name} | {kinds} | {shared} | {form} |"
+    yield "## Errors\n"
+    yield "Every error that HQM raises is an `hqm.HQMError`; `help(hqm.errors)` lists the kinds."
 
 
 def reference() -> str:
@@ -254,7 +230,6 @@ MADE = {
     Path(__file__).parent.parent / "hqm" / "commands" / "python_api.pyi": stub,
 }
 """File -> the function that makes its text."""
-
 
 if __name__ == "__main__":
     for path, made in MADE.items():

@@ -42,11 +42,10 @@ def test_every_command_and_option_is_documented() -> None:
                 assert f"`{option}`" in PAGES["reference.md"], f"{name} {option}"
 
 
-def test_every_indicator_parser_state_and_key_is_documented() -> None:
+def test_every_parser_state_and_key_is_documented() -> None:
     from hqm.benchmark.card import Card
 
     for word in (
-        *hqm.INDICATORS,
         *hqm.PARSERS,
         *hqm.STATES,
         *hqm.HALLUCINATION_TYPES,
@@ -122,4 +121,4 @@ def test_the_readme_shows_the_verdict_of_the_real_captions(data: Path, tmp_path:
 
 def test_the_documentation_is_short() -> None:
     words = {path: len(path.read_text("utf-8").split()) for path in (ROOT / "docs").rglob("*.md")}
-    assert sum(words.values()) <= 44_000, "merge or cut pages before you write another one"
+    assert sum(words.values()) <= 40_000, "merge or cut pages before you write another one"

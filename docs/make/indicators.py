@@ -168,7 +168,7 @@ def _worked(name: str) -> Iterator[str]:
     """
     for section in EXAMPLES.read_text("utf-8").split("\n## ")[1:]:
         heading, _, body = section.partition("\n")
-        if heading == name:
+        if name in heading.split(", "):
             yield f"**Worked example and sources of `{name}`**\n\n{body.strip()}\n"
 
 

@@ -75,8 +75,8 @@ def audit(
         list[str],
         typer.Argument(
             help=(
-                "Names, folders with a card.toml, or Python files; or the logs of other tools and"
-                " tables of scores, of benchmarks that HQM need not know."
+                "Names, folders with a card.toml, or Python files; or logs of other"
+                " tools and tables of scores, of any benchmark."
             ),
         ),
     ],

@@ -37,9 +37,9 @@ def build(
             rich_help_panel=WHAT,
             metavar="SOURCE",
             help=(
-                "The annotations: shapes (drawn scenes), or a file or folder of COCO, Visual"
-                " Genome, GQA or AMBER; write "
-                "READER:PLACE where the layout is not told from the files."
+                "The annotations: shapes (drawn scenes), or a file or folder of COCO,"
+                " Visual Genome, GQA or AMBER; READER:PLACE where the layout is not"
+                " recognised."
             ),
         ),
     ] = "shapes",
@@ -75,8 +75,7 @@ def build(
             rich_help_panel=WHAT,
             metavar="PLACE",
             help=(
-                "The folder or zip that the pictures are copied from, or a web address to which"
-                " their names are appended."
+                "The pictures: a folder, a zip, or a web address to which their names are appended."
             ),
         ),
     ] = None,
@@ -99,8 +98,8 @@ def build(
             rich_help_panel=WHO,
             metavar="NAME",
             help=(
-                "Who writes wrong captions: offline (templates and exchanges of words), or a model,"
-                " named like a respondent."
+                "Who writes wrong captions: offline (templates), or a model, named"
+                " like a respondent."
             ),
         ),
     ] = "offline",
@@ -111,8 +110,8 @@ def build(
             rich_help_panel=WHO,
             metavar="NAME",
             help=(
-                "Who checks them: offline (rules), or a model; what it does not call false is left"
-                " out."
+                "Who checks that they are wrong: offline (rules) or a model; what may"
+                " be true is left out."
             ),
         ),
     ] = "offline",

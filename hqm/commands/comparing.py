@@ -115,10 +115,7 @@ def compare(
         typer.Option(
             "--forecast",
             rich_help_panel=HOW,
-            help=(
-                "Forecast which of two measures to trust at equal cost, for these respondents and"
-                " for others."
-            ),
+            help=("Forecast which of two measures to trust at equal cost."),
         ),
     ] = False,
     prices: PricesFile = None,

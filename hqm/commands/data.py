@@ -505,10 +505,7 @@ def new(
             "--images",
             rich_help_panel=WHAT,
             metavar="PLACE",
-            help=(
-                "The folder or zip of the pictures that the questions name; the folder of their"
-                " file unless given."
-            ),
+            help=("The folder or zip of the pictures; by default the folder of the questions."),
         ),
     ] = None,
     columns: Annotated[
@@ -517,9 +514,9 @@ def new(
             rich_help_panel=WHAT,
             metavar="FIELD=COLUMN,...",
             help=(
-                "Which columns are question, answer, image, id, type, options, part and cluster;"
-                " told from their names "
-                "unless given, and none where nothing stands behind the sign. Repeat it."
+                "The columns of question, answer, image, id, type, options, part and"
+                " cluster. By default guessed from their names; FIELD= means that"
+                " there is none. Repeat it."
             ),
         ),
     ] = None,
@@ -528,7 +525,7 @@ def new(
         typer.Option(
             rich_help_panel=WHAT,
             metavar="NAMES",
-            help="The splits to take, joined by commas; all of them, each as a part, unless given.",
+            help=("The splits to take, joined by commas; by default all. Each becomes a part."),
         ),
     ] = None,
     task: Annotated[
@@ -536,7 +533,7 @@ def new(
         typer.Option(
             rich_help_panel=WHAT,
             metavar="NAME",
-            help="yes_no, choice, vqa or caption; told from the answers unless given.",
+            help="yes_no, choice, vqa or caption; by default guessed from the answers.",
         ),
     ] = None,
     keep_going: Annotated[

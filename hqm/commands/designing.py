@@ -212,9 +212,8 @@ def design(
             rich_help_panel=HOW,
             metavar="NAMES",
             help=(
-                "What may vary, joined by commas: items, pictures, runs, forms, judges, labels,"
-                " respondents; "
-                "all that was measured unless given."
+                "What may vary: items, pictures, runs, forms, judges, labels,"
+                " respondents, joined by commas; by default all that was measured."
             ),
         ),
     ] = "",

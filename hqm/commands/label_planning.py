@@ -61,9 +61,9 @@ def plan(
             rich_help_panel=HOW,
             metavar="NAME",
             help=(
-                "uniform: answers at random, of every respondent as many, spread over the pictures."
-                " same-items: the "
-                "answers of all respondents to some items. active: doubtful answers more often."
+                "uniform: as many answers of each respondent, at random. same-items:"
+                " all respondents' answers to some items. active: doubtful answers"
+                " more often."
             ),
         ),
     ] = "uniform",
@@ -78,9 +78,7 @@ def plan(
         typer.Option(
             rich_help_panel=HOW,
             metavar="SHARE",
-            help=(
-                "The share of the answers that all raters label, so that their agreement is known."
-            ),
+            help=("The share of the answers that all raters label, which shows their agreement."),
         ),
     ] = 0.2,
     schema: Annotated[
@@ -89,8 +87,8 @@ def plan(
             rich_help_panel=HOW,
             metavar="NAME",
             help=(
-                "What raters are asked: binary, likert, facts, spans, or a toml file; review or"
-                " review_form for a benchmark's own items."
+                "What raters are asked: binary, likert, facts, spans or a toml file;"
+                " of a benchmark's own items, review or review_form."
             ),
         ),
     ] = "binary",
@@ -139,8 +137,8 @@ def plan(
             max=0.5,
             metavar="SHARE",
             help=(
-                "How many scores are wrong, for the forecast; from the store where it shows it, and"
-                " else .1."
+                "The share of wrong scores, for the forecast; by default that in the"
+                " store, else .1."
             ),
         ),
     ] = None,

@@ -56,8 +56,8 @@ def serve(
             rich_help_panel=WHAT,
             metavar="FILE",
             help=(
-                "Facts that a model made of the answers, to begin with where facts are labelled:"
-                " item, respondent, sentences."
+                "Facts of the answers from which raters begin: records of item,"
+                " respondent and sentences."
             ),
         ),
     ] = None,
@@ -76,10 +76,7 @@ def serve(
         typer.Option(
             rich_help_panel=MACHINE,
             metavar="ADDRESS",
-            help=(
-                "The address to listen on; other machines reach the page only where it is not this"
-                " machine's own."
-            ),
+            help=("The address to listen on; 0.0.0.0 lets other machines reach the page."),
         ),
     ] = "127.0.0.1",
     new_links: Annotated[
@@ -261,8 +258,8 @@ def export(
             rich_help_panel=OUTPUT,
             metavar="LAYOUT",
             help=(
-                "labels: what the raters said, for --criterion of an audit. Tasks for another tool:"
-                " label-studio, potato, argilla, mturk."
+                "labels, for --criterion of an audit; or tasks for label-studio,"
+                " potato, argilla or mturk."
             ),
         ),
     ] = "labels",

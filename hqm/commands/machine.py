@@ -57,8 +57,7 @@ def doctor(
             rich_help_panel=WHO,
             metavar="URL",
             help=(
-                "A server to look at (http://HOST:PORT/v1); repeat it. Those of this machine are"
-                " looked for anyway."
+                "A server to check, besides those of this machine (http://HOST:PORT/v1). Repeat it."
             ),
         ),
     ] = None,

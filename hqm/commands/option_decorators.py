@@ -156,8 +156,8 @@ MACHINE_FILE = inspect.Parameter(
             rich_help_panel=MACHINE,
             metavar="FILE",
             help=(
-                "A file of settings: device, batch, prices, ... hqm.toml in this folder, and the"
-                " one in your configuration, are read without it."
+                "A file of settings (device, batch, prices, ...), read after hqm.toml"
+                " in your configuration and in this folder."
             ),
         ),
     ],

@@ -252,7 +252,7 @@ class Who:
         bool,
         typer.Option(
             "--partial",
-            help="Of logs and judgements, take the rows that match items and leave the others out.",
+            help="Leave out rows of logs and judgements that match no item.",
         ),
     ] = False
     families: Annotated[
@@ -260,7 +260,9 @@ class Who:
         typer.Option(
             "--family",
             metavar="FILE",
-            help="A file of respondent and family; families are told from the names unless given.",
+            help=(
+                "A file of respondent and family; by default families are guessed from the names."
+            ),
         ),
     ] = None
 
@@ -321,8 +323,8 @@ class Asking:
         typer.Option(
             "--expected",
             help=(
-                "Ask the original form once, and compute from the probabilities of the first word"
-                " what reruns would show: expected, not observed."
+                "Ask the original form once, and compute from the probabilities of"
+                " the first word what reruns would show."
             ),
         ),
     ] = False
@@ -336,9 +338,9 @@ class Asking:
             "--until",
             metavar="RULE",
             help=(
-                "When to stop asking, the pictures being asked in a random order: separated (every"
-                " pair of respondents is told apart), separated>=.02 (or differs by less),"
-                " half_width<=.01 (of each score's interval); repeat it for both."
+                "Ask pictures in random order until separated (every pair of"
+                " respondents differs), separated>=.02 (or differs by less), or"
+                " half_width<=.01 (of each score's interval). Repeat it for both."
             ),
         ),
         _REPEATED,
@@ -418,8 +420,8 @@ class Reading:
             "--key",
             metavar="PATH",
             help=(
-                "A corrected key (item,target, or the release's rows), whose results stand beside"
-                " the release's."
+                "A corrected key (item,target, or the release's rows), whose results"
+                " are shown beside the release's."
             ),
         ),
     ] = None
@@ -458,8 +460,8 @@ class Judging:
             "--judge",
             metavar="NAME",
             help=(
-                "A model that judges answers, named like a respondent; the first one leads. Repeat"
-                " it for further ones, which are compared with the first."
+                "A model that judges answers, named like a respondent. Repeat it for"
+                " others, which are compared with the first."
             ),
         ),
         _REPEATED,
@@ -499,9 +501,9 @@ class Judging:
             "--judgements",
             metavar="SOURCE",
             help=(
-                "Judgements that a judge gave already: a file or a folder, with the judge, which"
-                " time it was asked, and the respondent where the file does not say them;"
-                " repeat it."
+                "Recorded judgements: a file or a folder, as"
+                " [JUDGE#RUN,RESPONDENT=]PATH where the file does not name them."
+                " Repeat it."
             ),
         ),
         _REPEATED,

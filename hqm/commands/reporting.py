@@ -66,10 +66,7 @@ def report(
         typer.Option(
             "--card",
             rich_help_panel=WHAT,
-            help=(
-                "The quality card, Markdown of one screen for a README or an appendix; printed"
-                " without --to."
-            ),
+            help=("The quality card: one screen of Markdown, printed without --to."),
         ),
     ] = False,
     badge: Annotated[
@@ -84,8 +81,8 @@ def report(
             "--quote",
             rich_help_panel=WHAT,
             help=(
-                "Print the statement for a caption, and sentences to copy, with signatures; --to"
-                " writes the statement as LaTeX (.tex), Markdown (.md) or text."
+                "Print the statement for a caption, and sentences to copy; --to"
+                " writes the statement as .tex, .md or text."
             ),
         ),
     ] = False,
@@ -103,9 +100,8 @@ def report(
             rich_help_panel=WHAT,
             metavar="TEXT",
             help=(
-                "Hold a reliability statement against the audit, or print the number that a"
-                " signature stands for (12 characters, or its line); status 1 where the audit says"
-                " otherwise."
+                "Compare a reliability statement with the audit, or print the number"
+                " behind a signature; status 1 if they disagree."
             ),
         ),
     ] = None,

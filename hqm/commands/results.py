@@ -117,10 +117,7 @@ def export(
         typer.Argument(
             rich_help_panel=WHAT,
             metavar="STORE|NAME",
-            help=(
-                "A store; or a benchmark, for its metadata or for another tool; or a log, to ask"
-                " others its questions."
-            ),
+            help=("A store, a benchmark, or a log whose questions are to be asked again."),
         ),
     ],
     to: Annotated[
@@ -150,8 +147,8 @@ def export(
             rich_help_panel=WHAT,
             metavar="NAME",
             help=(
-                "With eee, a benchmark whose answers are written; repeat it. All that the store"
-                " names unless given."
+                "With eee, a benchmark whose answers are written; by default all in"
+                " the store. Repeat it."
             ),
         ),
     ] = None,

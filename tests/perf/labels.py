@@ -426,8 +426,8 @@ def page(
     lines = [
         "# Studies with people, simulated",
         "",
-        "The answers come from a generator that is no model of any estimator and go the way of an",
-        "audit: `draw`, `pool_labels`, the indicators of the family `criterion`.",
+        "Simulated answers, from a generator that no estimator assumes, go through the same code as",
+        "an audit's.",
         "",
         (
             "    OMP_NUM_THREADS=1 python tests/perf/labels.py --sizes"
@@ -496,11 +496,9 @@ def page(
             f" {six.precision:.3f}, {six.recall:.3f}, {six.f1:.3f} |"
         ),
         "",
-        "The intervals are made for other items of the same kind too. So those of figures 1 and 2,",
-        "whose truth is that of the items at hand, hold it more often than they promise; figure 3",
-        "shows both. Figure 5 needs the released data (`hqm fetch faithscore`).",
-        "",
-        "The test that sees the wrong sample of figure 2:",
+        "The intervals are about other items of the same kind. In rows 1 and 2 the truth is that of",
+        "the items at hand, so they hold it more often than promised; row 3 shows both. Row 5 needs",
+        "the released data (`hqm fetch faithscore`). The test that finds the biased sample of row 2:",
         "",
         "```python",
         ">>> import numpy as np",
