@@ -35,7 +35,7 @@ from hqm.reports.side_tables import TOOLS_TITLE, harness_tables
 from hqm.reports.tables import Column, Mark, Table, Text, number, short
 
 from hqm import Comparison, Measure
-from hqm.psychometrics import Coefficient
+from hqm.psychometrics import Coefficient, MetricsBesidePeople
 
 
 def comparison_tables(comparison: Comparison, *, every: bool = True) -> tuple[Table, ...]:
@@ -367,3 +367,50 @@ def render(comparison: Comparison) -> str:
             effective="" if comparison.n_effective is None else number(comparison.n_effective, 1),
         )
     )
+
+
+# --- metrics of a file beside people ---
+
+_STATISTICS = {"pearson": "Pearson", "spearman": "Spearman", "tau_b": "Kendall"}
+
+
+def people_tables(study: MetricsBesidePeople) -> tuple[Table, ...]:
+    """How metrics correlate with people over answers, and which differences are shown."""
+    order = sorted(study.correlations, key=lambda name: -study.correlations[name].pearson.value)
+    first = Table.of(
+        "Metrics beside people",
+        ("Metric", *_STATISTICS.values()),
+        [
+            (
+                Text(name),
+                *(_over_pictures(getattr(study.correlations[name], s)) for s in _STATISTICS),
+            )
+            for name in order
+        ],
+        (1, 2, 3),
+        (
+            f"{counted(study.n, 'answer')} that every metric and people scored, about"
+            f" {counted(study.pictures, 'picture')}; 95% intervals over pictures."
+            + (f" {study.reason}." if study.reason else ""),
+        ),
+    )
+    rows = [
+        (
+            Text(f"{row.first} − {row.other}"),
+            Text(_STATISTICS[row.statistic]),
+            _over_pictures(row.difference),
+            p_value(row.p),
+        )
+        for row in study.differences
+    ]
+    if not rows:
+        return (first,)
+    note = "The same answers and labels; pictures left out, p adjusted over the pairs (Holm)."
+    columns = ("Difference", "Correlation", "Value", "p")
+    return first, Table.of("Which metric is closer to people", columns, rows, (2, 3), (note,))
+
+
+def _over_pictures(value: Coefficient) -> Text:
+    ends = value.fixed
+    low, high = (value.low, value.high) if ends is None else (ends.low, ends.high)
+    return measured(value.value, low, high)

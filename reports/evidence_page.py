@@ -310,7 +310,7 @@ def _parts(audit: BenchmarkAudit) -> Iterable[Part]:
 
 def _people(audit: BenchmarkAudit) -> Part:
     compared = evidence_tables.criterion(audit)
-    remark = (
+    remark = score_tables.scored_by_people(audit) or (
         "No people labelled answers; to compare the scores with people,"
         f" {evidence_tables.SOURCES['criterion'][3]}."
     )

@@ -569,3 +569,16 @@ def top_together(audit: BenchmarkAudit) -> str:
     return (
         f" {count} lie at {number(top.value, 2)} or better, where none is told from a full score."
     )
+
+
+def scored_by_people(audit: BenchmarkAudit) -> str:
+    """What people found, where they and no scorer scored the answers; else empty."""
+    if audit.scoring != "people":
+        return ""
+    metric = next(iter(audit.metrics))
+    count = sum(row.states.get(audit.reference, {}).get("ok", 0) for row in audit.respondents)
+    each = [f"{short(row.name)} {number(row.scores.get(metric))}" for row in in_order(audit)]
+    return (
+        f"By people: {', '.join(each[:6])} ({metric}, {count:,} answers). No scorer stands beside"
+        " them: --judge NAME adds one."
+    )

@@ -19,6 +19,7 @@ from hqm.reports.score_tables import (
     order_in,
     pairs_apart,
     pairs_changed,
+    scored_by_people,
     tied_sets,
     top_together,
     what_forbids_a_total,
@@ -636,6 +637,8 @@ def _wording(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
 
 def _people(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     metric, points = leading(audit), Points.of(audit)
+    if by_themselves := scored_by_people(audit):
+        return (say(by_themselves),)
     budget = audit.budget.get(metric)
     row = BudgetRow(source="people") if budget is None else budget.row("people")
     r, kappa, alike = (
@@ -746,7 +749,9 @@ def statement(audit: BenchmarkAudit) -> Statement:
         wording = f"{IN_A_LINE[row.source]} {moved}"
         signed = signed or find(audit, "parallel_forms.mean_shift", metric, row.other[0])
     labelled, labels = budget.row("people") if budget else None, "people not measured"
-    if labelled is not None and labelled.shift is not None:
+    if audit.scoring == "people":
+        labels = "people scored"
+    elif labelled is not None and labelled.shift is not None:
         labels = f"people {points.said(labelled.shift, sign=True)} points"
     ordered = order_in(audit, audit.reference)
     ties = [

@@ -156,6 +156,22 @@ def test_the_annotated_answers_are_recordings(data: Path, tmp_path: Path) -> Non
         benchmark.recordings(path)
 
 
+def test_an_audit_that_people_scored_says_what_they_found(
+    data: Path, run: Any, tmp_path: Path
+) -> None:
+    path = data / "faithscore" / "annotation.jsonl"
+    out = tmp_path / "out"
+    command = ["audit", "faithscore", "--data", data, "--recorded", path, "--criterion", path]
+    code, printed, _ = run(
+        *command, "--set", "levels=answer", "--out", out, "--store", tmp_path / "s.db"
+    )
+    assert code == 0
+    shares = {"InstructBLIP": "0.780", "LLaVA": "0.764"}
+    said = ", ".join(f"{name} {share}" for name, share in shares.items())
+    assert f"By people: {said} (faithscore, 180 answers)." in (out / "evidence.html").read_text()
+    assert "By people" in printed
+
+
 def test_other_criterion_files_are_read_as_before(data: Path, tmp_path: Path) -> None:
     path = tmp_path / "labels.csv"
     path.write_text("item,respondent,label\n000000525439/conv,a,1\n000000525439/detail,a,\n")

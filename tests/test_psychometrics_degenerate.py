@@ -210,6 +210,11 @@ ALSO: dict[str, Callable[[np.ndarray], Any]] = {
         x[0], np.where(np.arange(x.shape[2]) % 2, x[-1], np.nan)
     ),
     "lambda2": lambda x: psy.lambda2(table(x)),
+    "metrics_beside_people": lambda x: psy.metrics_beside_people(
+        dict(zip("ab", flat(x), strict=True)),
+        flat(x)[0] + flat(x)[1],
+        np.tile(np.arange(x.shape[2]) // 2, x.shape[1]),
+    ),
     "multitrait_multimethod": lambda x: psy.multitrait_multimethod(
         table(x), list("aabb"), list("cdcd")
     ),

@@ -273,6 +273,8 @@ def seven_answers(audit: BenchmarkAudit, policy: Policy | None = None) -> SevenA
     }
     if not more.measured:
         codes["more"] = "not_measured"
+    if audit.scoring == "people":
+        codes["people"] = "fine"
     return SevenAnswers(codes, mend, _state(audit, codes))
 
 

@@ -120,11 +120,25 @@ def compare(
     ] = False,
     prices: PricesFile = None,
     every: EveryTable = False,
+    scores: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=JUDGES,
+            metavar="FILE",
+            help=(
+                "Scores of single answers by any metrics: item, respondent, a column each; with"
+                " --criterion, how close each metric comes to people."
+            ),
+        ),
+    ] = None,
 ) -> None:
     """Compare benchmarks, metrics, scorings, parsers or judges over the same respondents.
 
     Nobody is asked anything: the numbers come from audits, or from the answers in a store.
     """
+    if scores is not None:
+        _beside_people(what, scores, options, to)
+        return
     readings = Readings(tuple(scorings or ()), tuple(parsers or ()), tuple(judges or ()))
     comparison = comparison_of(
         what,
@@ -138,6 +152,31 @@ def compare(
         command=command(),
     )
     _write(comparison, to, siunitx=options.output.siunitx, every=every)
+
+
+def _beside_people(what: Sequence[str], scores: Path, options: RunOptions, to: Path) -> None:
+    """Print, and write, how close the metrics of a file come to people."""
+    from hqm.benchmark.registry import load
+    from hqm.comparison.beside_people import compare_with_people
+
+    criterion = options.judging.criterion
+    if criterion is None or len(what) != 1:
+        raise UsageError(
+            "--scores takes one benchmark and people's labels",
+            remedy="Write `hqm compare NAME --criterion LABELS --scores FILE`.",
+        )
+    benchmark = load(what[0], data=options.what.data)
+    study = compare_with_people(benchmark, criterion, scores, options.reading.metrics)
+    tables = importlib.import_module("hqm.reports.compare_page").people_tables(study)
+    for table in tables:
+        columns = [column.title for column in table.columns]
+        rows = ([f"{cell.text} {cell.small}".rstrip() for cell in row] for row in table.rows)
+        print_table(table.caption, columns, rows, right=table.right)
+        print(*table.notes, sep="\n")
+    if to.suffix != ".html":
+        layout = importlib.import_module("hqm.reports.latex_tables")
+        write_text(to, layout.formatted(tables, to.suffix, siunitx=options.output.siunitx))
+        print(f"comparison: {to}")
 
 
 class Readings(NamedTuple):

@@ -77,9 +77,12 @@ from hqm.psychometrics.coverage import (
 from hqm.psychometrics.criterion import (
     AnswerCorrelations,
     CriterionValidity,
+    MetricDifference,
+    MetricsBesidePeople,
     answer_correlations,
     criterion_validity,
     labels_needed,
+    metrics_beside_people,
     with_raters,
 )
 from hqm.psychometrics.discriminability import (
@@ -339,6 +342,8 @@ __all__ = [
     "LengthCue",
     "LengthElasticity",
     "LengthRule",
+    "MetricDifference",
+    "MetricsBesidePeople",
     "Moments",
     "Multitrait",
     "PairCoherence",
@@ -460,6 +465,7 @@ __all__ = [
     "length_cue",
     "length_elasticity",
     "mean_shift",
+    "metrics_beside_people",
     "minimum_detectable_difference",
     "minres_loadings",
     "multitrait_multimethod",

@@ -1,0 +1,104 @@
+"""Several metrics beside people over the same answers: `hqm compare NAME --criterion --scores`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import hqm
+from hqm import psychometrics as psy
+from hqm.comparison.beside_people import read_scores
+from hqm.errors import DataError
+from tests.conftest import counts
+from tests.messages import pattern_of, tells
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def test_the_correlations_are_those_of_scipy() -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 6, 80) / 5
+    metrics = {"near": labels + rng.normal(0, 0.2, 80), "far": labels + rng.normal(0, 1, 80)}
+    study = psy.metrics_beside_people(metrics, labels)
+    for name, values in metrics.items():
+        made = study.correlations[name]
+        assert made.pearson.value == pytest.approx(stats.pearsonr(values, labels).statistic)
+        assert made.spearman.value == pytest.approx(stats.spearmanr(values, labels).statistic)
+        assert made.tau_b.value == pytest.approx(stats.kendalltau(values, labels).statistic)
+    assert [row.first for row in study.differences] == ["near"] * 3
+
+
+def test_the_difference_is_nearly_that_of_williams_where_answers_are_independent() -> None:
+    """Williams' test assumes normal, independent answers; there both see the same."""
+    rng = np.random.default_rng(1)
+    labels = rng.normal(size=300)
+    first, other = labels + rng.normal(0, 1, 300), labels + rng.normal(0, 1.4, 300)
+    study = psy.metrics_beside_people({"a": first, "b": other}, labels)
+    r = np.corrcoef([labels, first, other])
+    williams = psy.williams_test(r[0, 1], r[0, 2], r[1, 2], 300)
+    row = study.differences[0]
+    assert row.difference.value == pytest.approx(r[0, 1] - r[0, 2])
+    error = (row.difference.high - row.difference.low) / (2 * stats.t.ppf(0.975, 99))
+    assert row.difference.value / error == pytest.approx(williams.t, rel=0.2)
+
+
+def test_equal_metrics_are_told_apart_as_often_as_the_level_allows() -> None:
+    """Four answers a picture, which share half of their error."""
+    rng, repeats, wrong = np.random.default_rng(2), counts(400), 0
+    for _ in range(repeats):
+        pictures = np.repeat(np.arange(40), 4)
+        labels = rng.normal(size=160)
+        noise = rng.normal(size=(2, 40))[:, pictures] + rng.normal(size=(2, 160))
+        study = psy.metrics_beside_people(
+            dict(zip("ab", labels + noise, strict=True)), labels, pictures
+        )
+        wrong += study.differences[0].p < 0.05
+    assert wrong / repeats <= 0.05 + 3 * (0.05 * 0.95 / repeats) ** 0.5
+
+
+def test_what_a_metric_lacks_is_left_out_for_all() -> None:
+    labels = np.arange(20.0)
+    lacking = np.where(labels < 5, np.nan, labels[::-1])
+    study = psy.metrics_beside_people({"a": labels, "b": lacking}, labels)
+    assert study.n == 15
+    nothing = psy.metrics_beside_people({"a": labels, "b": np.full(20, np.nan)}, labels)
+    assert (nothing.status, nothing.differences) == ("insufficient", ())
+
+
+def test_the_command_compares_columns_of_a_file_with_labels(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    items = hqm.load("shapes_yesno").original.items[:60]
+    labels, scores = ["item,respondent,label"], ["item,respondent,near,far,note"]
+    for item in items:
+        label = int(rng.random() < 0.6)
+        labels.append(f"{item.id},m,{label}")
+        scores.append(f"{item.id},m,{label + rng.normal(0, 0.2)},{rng.normal()},words")
+    for name, lines in (("labels", labels), ("scores", scores)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines))
+    command = ["compare", "shapes_yesno", "--criterion", tmp_path / "labels.csv"]
+    command += ["--scores", tmp_path / "scores.csv", "--to", tmp_path / "table.md"]
+    code, out, _ = run(*command)
+    assert code == 0
+    assert "near − far" in out
+    assert "60 answers" in out
+    assert "Kendall" in (tmp_path / "table.md").read_text()
+    code, out, _ = run(*command, "--metric", "near")
+    assert code == 0
+    assert "far" not in out
+    code, _, err = run(*command[:2], "--scores", tmp_path / "scores.csv")
+    assert code != 0
+    assert tells(err, "compare.scores-alone")
+
+
+def test_a_file_of_scores_names_each_answer_once(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("item,respondent,chair\n1,m,0.5\n1,m,0.6\n")
+    with pytest.raises(DataError, match=pattern_of("scores.twice", respondent="m", item="1")):
+        read_scores(path)
+    path.write_text("item,respondent,chair\n1,m,none\n")
+    with pytest.raises(DataError, match=pattern_of("scores.no-numbers")):
+        read_scores(path)
