@@ -168,7 +168,11 @@ def main() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  it stays open
     help.prepare()
     try:
-        _run()
+        try:
+            _parser("" if help.VARIABLE in os.environ else "".join(sys.argv[1:2]))(prog_name="hqm")
+        finally:
+            # a failure to write what stands in the buffer is said as any other
+            sys.stdout.flush()
     except HQMError as error:
         print(f"hqm: {error}", file=sys.stderr)
         raise SystemExit(2 if isinstance(error, UsageError) else 1) from None
@@ -194,13 +198,6 @@ def main() -> None:
             raise SystemExit(1) from None
         print(f"hqm: {report_failure(error)}", file=sys.stderr)
         raise SystemExit(FAILURE) from None
-
-
-def _run() -> None:
-    try:
-        _parser("" if help.VARIABLE in os.environ else "".join(sys.argv[1:2]))(prog_name="hqm")
-    finally:
-        sys.stdout.flush()
 
 
 def _say_interrupted(kept: str) -> NoReturn:

@@ -310,11 +310,6 @@ class Adapter:
     def prepare_images(self, form: Form) -> None:
         """Make sure that the pictures exist; an embedded benchmark draws them here."""
 
-    @property
-    def makes_pictures(self) -> bool:
-        """Whether `prepare_images` makes pictures, so that before an audit none is missing."""
-        return type(self).prepare_images is not Benchmark.prepare_images
-
     # --- judge procedures ---
 
     @property
@@ -710,6 +705,11 @@ class Benchmark(Adapter):
     def images(self) -> Path:
         """Where the pictures lie on this machine: the folder, zip or parquet files."""
         return self._images or self.data / self.card.data.images
+
+    @property
+    def makes_pictures(self) -> bool:
+        """Whether `prepare_images` makes pictures, so that before an audit none is missing."""
+        return type(self).prepare_images is not Benchmark.prepare_images
 
     @cached_property
     def pictures(self) -> ImageSource:
