@@ -69,29 +69,26 @@ def built(source: Path, folder: Path, backend: dict[str, str]) -> Path:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory, backend: dict[str, str]) -> Path:
-    return built(ROOT, tmp_path_factory.mktemp("wheel"), backend)
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the tree without what is made in it: an older build would get into the wheel."""
+    copy = tmp_path_factory.mktemp("tree") / "hqm"
+    made = ".git .venv shared mount out build dist *.egg-info __pycache__ .*_cache .hypothesis"
+    return Path(shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*made.split())))
 
 
 @pytest.fixture(scope="module")
-def sdist(tmp_path_factory: pytest.TempPathFactory, backend: dict[str, str]) -> Path:
+def wheel(tree: Path, tmp_path_factory: pytest.TempPathFactory, backend: dict[str, str]) -> Path:
+    return built(tree, tmp_path_factory.mktemp("wheel"), backend)
+
+
+@pytest.fixture(scope="module")
+def sdist(
+    wheel: Path, tree: Path, tmp_path_factory: pytest.TempPathFactory, backend: dict[str, str]
+) -> Path:
     """The source archive, made as a front end makes it: by the backend that pyproject.toml names,
-    from a copy of the tree.
+    where the wheel was built.
     """
-    tree, out = tmp_path_factory.mktemp("tree") / "hqm", tmp_path_factory.mktemp("sdist")
-    ignored = shutil.ignore_patterns(
-        ".git",
-        ".venv",
-        "shared",
-        "mount",
-        "out",
-        "dist",
-        "*.egg-info",
-        "__pycache__",
-        ".*_cache",
-        ".hypothesis",
-    )
-    shutil.copytree(ROOT, tree, ignore=ignored)
+    out = tmp_path_factory.mktemp("sdist")
     code = f"from setuptools.build_meta import build_sdist; print(build_sdist({str(out)!r}))"
     subprocess.run(
         [sys.executable, "-c", code], cwd=tree, env=backend, check=True, capture_output=True
