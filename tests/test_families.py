@@ -432,19 +432,21 @@ def test_the_tower_runs_once_a_picture(made: Callable[[str], Path], pictures: li
         assert 2 <= sum(seen) <= 3, f"{name}: {seen}"
 
 
+@pytest.mark.parametrize("name", ["llava", "qwen2_vl", "smolvlm"])
 def test_new_pictures_are_processed_several_in_one_call(
+    name: str,
     made: Callable[[str], Path],
     pictures: list[Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Where each picture is one row of the pixels; the answers are those of one at a time."""
+    """Where tensors come apart by pictures; the answers are those of one at a time."""
     from PIL import Image
 
     paths = [tmp_path / f"{n}.png" for n in range(12)]
     for n, path in enumerate(paths):
-        Image.open(pictures[n % 3]).resize((40 + n, 60)).save(path)
-    respondent: Any = make_respondent(f"hf/{made('llava')}")
+        Image.open(pictures[n % 3]).resize((40 + 40 * (n % 2), 60)).save(path)
+    respondent: Any = make_respondent(f"hf/{made(name)}")
     requests = asked(paths, 0.0)
     kind, calls = type(respondent._loaded.processor.image_processor), []
     before = kind.__call__
@@ -455,8 +457,9 @@ def test_new_pictures_are_processed_several_in_one_call(
 
     monkeypatch.setattr(kind, "__call__", count)
     together = texts(answers(respondent, requests))
-    assert len(calls) <= 6, "one for the check, one for plain generate, and few for all others"
-    alone: Any = make_respondent(f"hf/{made('llava')}")
+    assert len(calls) <= 8, "one for the check, one for plain generate, and few for all others"
+    assert respondent._engine.sharing == "prefix", respondent.how
+    alone: Any = make_respondent(f"hf/{made(name)}")
     alone._engine.reader._by_rows = False
     assert texts(answers(alone, requests)) == together
 

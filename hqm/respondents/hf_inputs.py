@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import product
+from itertools import groupby, product
 from threading import Lock
 from typing import Any
 
@@ -121,9 +121,11 @@ class Reader:
         self._added: tuple[str, str] | None = None
         """What the processor adds to a text; None until it is known."""
         self._by_rows = True
-        """Whether each picture is one row of the pixels, so that several can be processed in one
-        call; False once it was not so.
+        """Whether tensors come apart by pictures, so that several pictures can be processed in one
+        call; False once they did not.
         """
+        self._by_size = False
+        """Whether only pictures of one size are processed in one call."""
         self._sound: set[int] = set()
         """First tokens of questions whose tokenization is the same behind a picture."""
 
@@ -297,7 +299,7 @@ class Reader:
         *,
         at_least: int = 2,
     ) -> None:
-        """Process new pictures, several in one call where each is one row of the pixels.
+        """Process new pictures, several in one call where their tensors come apart.
 
         One call for 16 pictures takes less than half the time of 16 calls.
         """
@@ -312,31 +314,38 @@ class Reader:
         ]
         if len(parts) < at_least:
             return
-        for start in range(0, len(parts), _PICTURES_A_CALL):
-            group = parts[start : start + _PICTURES_A_CALL]
-            together = self._encode_group(group) if self._by_rows and len(group) > 1 else None
-            for place, (prompt, head, tail) in enumerate(group):
-                seen = together[place] if together else self._encode(prompt, head, tail)
-                self._ahead[prompt.picture_key, head] = seen
+
+        def size(part: tuple[Prompt, Any, Any]) -> tuple[int, ...]:
+            return part[0].picture.size if self._by_size else ()
+
+        for _, alike in groupby(sorted(parts, key=size), size):
+            waiting = list(alike)
+            for start in range(0, len(waiting), _PICTURES_A_CALL):
+                group = waiting[start : start + _PICTURES_A_CALL]
+                together = self._encode_group(group) if self._by_rows and len(group) > 1 else None
+                for place, (prompt, head, tail) in enumerate(group):
+                    seen = together[place] if together else self._encode(prompt, head, tail)
+                    self._ahead[prompt.picture_key, head] = seen
 
     def _encode_group(
         self, group: Sequence[tuple[Prompt, tuple[int, ...], list[int]]]
     ) -> list[EncodedPicture] | None:
-        """Process pictures in one call; None where a picture is not one row of the pixels."""
+        """Process pictures in one call; None where the tensors do not come apart by pictures."""
         made = self._processed([prompt for prompt, _, _ in group])
-        pixels = made.get("pixel_values")
-        names = set(made) - _NOT_OF_THE_PICTURE
-        self._by_rows = names == {"pixel_values"} and getattr(pixels, "ndim", 0) == 4
-        if not self._by_rows or len(pixels) != len(group):
+        texts = {key: made.pop(key) for key in _NOT_OF_THE_PICTURE & set(made)}
+        # tiles are padded to the most of any picture, so that sizes are kept apart from now on
+        self._by_size = self._by_size or getattr(made.get("pixel_values"), "ndim", 0) > 4
+        if self._by_size and len({prompt.picture.size for prompt, _, _ in group}) > 1:
+            return None
+        parts = _by_picture(made.to(self.model.device, dtype=self.model.dtype), len(group))
+        if parts is None:
             self._by_rows = False
             return None
-        pixels = pixels.to(self.model.device, dtype=self.model.dtype)
         encoded = []
-        for row, (prompt, head, tail) in enumerate(group):
-            there = made["attention_mask"][row].bool()
-            whole = made["input_ids"][row][there].tolist()
-            kinds = {key: made[key][row][None, there] for key in _TOKEN_KEYS if key in made}
-            tensors = {"pixel_values": pixels[row : row + 1]}
+        for row, ((prompt, head, tail), tensors) in enumerate(zip(group, parts, strict=True)):
+            there = texts["attention_mask"][row].bool()
+            whole = texts["input_ids"][row][there].tolist()
+            kinds = {key: texts[key][row][None, there] for key in _TOKEN_KEYS if key in texts}
             encoded.append(self._split_tokens(prompt, head, tail, whole, kinds, tensors))
         return encoded
 
@@ -424,3 +433,22 @@ class Reader:
         }
         texts = {"input_ids": ids, "attention_mask": mask, **kinds}
         return {**{key: moved_to(value, device) for key, value in texts.items()}, **tensors}
+
+
+def _by_picture(made: Any, count: int) -> list[dict[str, Any]] | None:
+    """Take a processor's tensors apart: a row for each picture, or the patches that its grid counts;
+    None where they are neither.
+    """
+    grid = made.get("image_grid_thw")
+    patches = [] if grid is None else grid.prod(-1).tolist()
+    columns = {}
+    for name, values in made.items():
+        if not isinstance(values, torch.Tensor):
+            return None
+        if name != "image_grid_thw" and len(patches) == count and len(values) == sum(patches):
+            columns[name] = values.split(patches)
+        elif len(values) == count:
+            columns[name] = values.split(1)
+        else:
+            return None
+    return [{name: parts[row] for name, parts in columns.items()} for row in range(count)]
