@@ -41,7 +41,7 @@ _VERB = re.compile(
 )
 _CORRECT = re.compile(
     r"(?:\b(?:option|choice|answer|letter)s?\s*)?(?<![\w'])[(\[]?([A-Z])[)\]]?(?![\w'])"
-    r"(?:[,:] [^.\n]{0,60}?)?\s+(?:is|are|seems?|looks?|must be|would be|appears?"
+    r"(?:[,:] (?:(?!\b[A-Z]\b)[^.\n]){0,60}?)?\s+(?:is|are|seems?|looks?|must be|would be|appears?"
     r"|was)\s+(?:to be\s+)?"
     r"(?:(?:therefore|thus|clearly|definitely|indeed|the|most|only|one|that|a)\s+)*"
     r"(?:correct|right|best|better|answer|closest|true|match|likely|appropriate|accurate|fitting)\b"
@@ -50,8 +50,10 @@ _CORRECT = re.compile(
     r"\s*[(\[]?([A-Z])[)\]]?(?![\w'])"
     r"|\b(?:best|closest|correct|right) (?:option|choice|answer|match)[^.\n]{0,20}?"
     r"\b(?:option|choice)\s*[(\[]?([A-Z])[)\]]?(?![\w'])"
-    r"|\b([A-Z])[)\].]?\s*[:–-]\s*(?:[Yy]es|[Cc]orrect|[Tt]rue)\b"
+    r"|\b([A-Z])[)\].]?\s*[:?–-]\s*(?:[Yy]es|[Cc]orrect|[Tt]rue)\b"
 )
+_TICKED = re.compile(r"^\W*([A-Z])\b[^\n]*[✅✔☑✓]", re.MULTILINE)
+_AT_THE_END = re.compile(r":\s*[(\[]?([A-Z])[)\]]?[.!]?\s*$")
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 
 
@@ -81,6 +83,9 @@ def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple
         return (simple,)
     if re.fullmatch(r"[A-Z](?: [A-Z])+", simple):
         return tuple(dict.fromkeys(letter for letter in simple.split() if letter in letters))
+    ticked = set(_TICKED.findall(text))
+    if len(ticked) == 1 and ticked <= set(letters):
+        return tuple(ticked)
     answer = passages(text)
     if not answer.text:
         return ()
@@ -108,6 +113,9 @@ def _chosen_passages(answer: Answer, letters: str) -> list[Passage]:
         letter = next(filter(None, match.groups()))
         if letter in letters and not denied(text, match.start(), match.start()):
             places.append(Passage(letter, match.start()))
+    final = _AT_THE_END.search(text)
+    if final and final[1] in letters:
+        places.append(Passage(final[1], final.start(1)))
     lines = [line for line in text.split("\n") if line.strip()]
     places += [Passage(line, 0, True) for line in lines[:1]]
     if len(lines) > 1 and len(lines[-1]) < 200:

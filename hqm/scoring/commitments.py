@@ -160,6 +160,8 @@ _CUE = re.compile(
     r"(?:go(?:ing)? with|choose|chose|pick|select|settle on|opt for|answer with|answer)\b\s*:?"
     r"|\bif (?:forced|pressed|i (?:had|have) to (?:guess|choose|pick))\b[^.:,\n]{0,20}[,:]"
     r"(?:\s*i(?:'d| would) (?:say|guess))?|\bi(?:'d| would) (?:say|guess)\b|\bthat leaves\b"
+    r"|\bleaves\s+(?=(?:only\s+)?(?:option\s+)?\(?(?-i:[A-Z])\b)|\bans(?:wer)?\s+[-–—](?=\s)"
+    r"|\bchang(?:e|ing) (?:it|(?:my|the) (?:answer|choice|mind)) to\b"
     r"|\b(?:answering|choosing|selecting|going with)\b\s*:?"
     rf"|{'|'.join(_OTHER_LANGUAGES)}"
     r")",

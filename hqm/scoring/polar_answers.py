@@ -42,7 +42,7 @@ _LEAD = re.compile(
     r"(?=\s*(?:[.,;:!)\n—–]|$|answer\b|because\b|since\b|as\b))"
     r"|(?:absolutely|definitely|certainly|of course|probably|most likely|sure|likely)\s+not\b"
     r"|not (?:at all|really|exactly|true|correct)\b|i (?:do not|don't) (?:think|believe) so\b"
-    r"|i (?:think|believe) (?:so|not)\b|of course\b|not so\b)",
+    r"|i (?:think|believe) (?:so|not)\b|of course\b|not so\b|not that i (?:can|could) see\b)",
     re.IGNORECASE,
 )
 _CJK_LEAD = re.compile(r"^[\W_]*(不是|没有|不对|是的|对的|否|不|是|对|有|いいえ|はい)")
@@ -101,6 +101,31 @@ _VERDICT = re.compile(
 )
 
 
+_EXISTS = re.compile(
+    r"(?:is|are) there (?:an?|any|some) ((?:(?!in\b|on\b|of\b|or\b|and\b|with\b|to\b|that\b|near\b"
+    r"|at\b|by\b|behind\b|next\b)[\w-]+ ?){1,3}?) ?(?:(?:visible |present |shown )?in (?:the|this)"
+    r" (?:image|picture|photo|scene))?\?$",
+    re.IGNORECASE,
+)
+_SHOWN = re.compile(
+    r"^(?:it (?:appears|seems) that )?(?:there(?:'s| is| are)|i (?:can |do )?see|(?:the|this)"
+    r" (?:image|picture|photo|scene) (?:clearly )?(?:shows|features|contains|depicts|has"
+    r"|includes))\b|^(?:an?|one|two|three|four|five|several|many|some|the)\b(?=\W*(?:\w+\W*)?$)",
+    re.IGNORECASE,
+)
+_PRESENT = re.compile(
+    r"\s+(?:is|are|can be)\s+(?:clearly |also )?(?:visible|present|seen|shown|there)\b",
+    re.IGNORECASE,
+)
+_ABSENT = re.compile(r"\b(?:lacks?|absence of|missing)\b", re.IGNORECASE)
+_GONE = re.compile(
+    r"\s+(?:is|are|can)\s*(?:not|n't|absent|missing|nowhere)|\s+cannot\b", re.IGNORECASE
+)
+_DOUBT = re.compile(
+    r"\b(?:might|may|maybe|could|possibly|perhaps|or|unclear|unsure|whether|if)\b", re.IGNORECASE
+)
+
+
 def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | None:
     """What an answer to a yes/no question says.
 
@@ -123,7 +148,28 @@ def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | 
             stated = _restated(sentence, question, negated)
             if stated is not None:
                 return stated
-    return None
+    return None if negated else _seen(answer, question)
+
+
+def _seen(answer: Answer, question: str) -> Polar | None:
+    """Whether an answer that begins with neither says that the thing asked for is there."""
+    asked = _EXISTS.match(question.strip())
+    begins = lead(answer.text) is not None
+    if asked is None or begins or len(answer.sentences) > 3 or _DOUBT.search(answer.text):
+        return None
+    thing = rf"(?<![\w-]){re.escape(asked[1].lower().strip().removesuffix('s'))}(?:e?s)?(?![\w-])"
+    found: set[Polar] = set()
+    for sentence in answer.sentences:
+        for match in re.finditer(thing, sentence.lower()):
+            before = re.split(r"[,;]|\bbut\b", sentence.lower()[: match.start()])[-1]
+            behind = sentence[match.end() :]
+            if _NEGATIVE.search(before) or _ABSENT.search(before) or _GONE.match(behind):
+                found.add("no")
+            elif _SHOWN.search(sentence[: match.start()]) or _PRESENT.match(behind):
+                found.add("yes")
+            else:
+                return None
+    return found.pop() if len(found) == 1 else None
 
 
 def _committed_polar(answer: Answer, question: str, negated: bool) -> Polar | None:

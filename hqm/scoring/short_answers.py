@@ -61,6 +61,8 @@ _NOTHING = re.compile(
     r"\s+)?(?:none\b|(?:no|not any)\s+(?!one\b|idea|way|answer|information|image)\w)",
     re.IGNORECASE,
 )
+_STEP = re.compile(r"^\W*(?:step|schritt|étape|paso)\s+\d+\b", re.IGNORECASE)
+_IN_PARENTHESES = re.compile(r"\([^()]*\)")
 _TOTAL = re.compile(
     r"\b(?:difference|average|mean|median|range|ratio|product|total|altogether|in all|sum|final"
     r"|result|remain\w*|left|overall)\b",
@@ -120,7 +122,9 @@ def _number_without_cue(answer: Answer, counts: bool) -> Number | None:
     if whole is not None and not (_TOTAL.search(last) and len(answer.sentences) > 1):
         return whole
     candidates = (
-        [last, first] if len(answer.sentences) > 3 or _TOTAL.search(last) else [first, last]
+        [last, first]
+        if len(answer.sentences) > 3 or _TOTAL.search(last) or _STEP.match(last)
+        else [first, last]
     )
     for text in candidates:
         if unable(text):
@@ -182,7 +186,13 @@ def _number_of_passage(text: str, counts: bool) -> Number | None:
     if whole is not None:
         return whole
     text = (sentences(text) or [""])[0]
+    outside = _IN_PARENTHESES.sub("", text)
+    if _undenied(outside):  # "14 in total (9 here, 5 there)"
+        text = outside
     aside = _BESIDE.search(text)
+    if aside and _TOTAL.search(text, aside.end()) and _undenied(text[aside.end() :]):
+        text = text[aside.end() :]  # "It says 20, but the sum is 35"
+        aside = _BESIDE.search(text)
     parts = [text[: aside.start()], text] if aside else [text]
     for part in parts:
         numbers = _undenied(part)
@@ -212,7 +222,9 @@ def _number_of_passage(text: str, counts: bool) -> Number | None:
 # --- a list ---
 
 _BRACKETS = re.compile(r"[\[({]([^\[\](){}]*[,;][^\[\](){}]*)[\])}]")
-_SEPARATOR = re.compile(r"\s*(?:[,;、\n]|\band\b|\bund\b|\bet\b|\by\b|&)\s*(?:and\s+)?")
+_BULLET = re.compile(r"^\s*(?:[-*•–▪]|\(?\d{1,2}[.)])\s+")
+_AROUND = re.compile(r"^(?:an?|the)\s+(?=\w{2})|^[a-z]\s*=\s*|,?\s+respectively$", re.IGNORECASE)
+_SEPARATOR = re.compile(r"\s*(?:[,;、→\n]|\band\b|\bund\b|\bet\b|\by\b|&)\s*(?:and\s+)?")
 
 
 def read_list(text: str) -> tuple[str, ...]:
@@ -230,7 +242,21 @@ def read_list(text: str) -> tuple[str, ...]:
     if brackets:
         return _members(brackets[0] if len(answer.sentences) > 3 else brackets[-1])
     texts = [answer.text] if len(answer.sentences) == 1 else [*answer.concluding[:1]]
-    return next((m for each in texts if len(m := _members(each)) > 1), ())
+    return next((m for each in texts if len(m := _members(each)) > 1), _lines(answer))
+
+
+def _lines(answer: Answer) -> tuple[str, ...]:
+    """The members of a list with one on each line, below a heading that ends in a colon."""
+    lines = [line for line in answer.text.split("\n") if line.strip()]
+    if len(lines) > 1 and lines[0].rstrip().endswith(":"):
+        lines = lines[1:]
+    members = tuple(_member(_BULLET.sub("", line)) for line in lines)
+    return members if len(members) > 1 and _is_short(members) and not unable(answer.text) else ()
+
+
+def _member(text: str) -> str:
+    """A member without an article, a name before "=", and "respectively" behind it."""
+    return _AROUND.sub("", text.strip(" .'\"")).strip(" .'\"")
 
 
 def _is_short(members: Sequence[str]) -> bool:
@@ -244,9 +270,13 @@ def _members(text: str) -> tuple[str, ...]:
     elif unable(text):
         return ()
     text = re.sub(r"^.*?(?:\b(?:are|is|include|see|shows?|contains?)\b|:)\s*", "", text.strip(" ."))
+    text = re.sub(r"^[^:,;\n]{0,40}:\s*", "", text)
     if re.fullmatch(r"[-\d.\s]+", text):
         return tuple(text.split())
-    return tuple(part.strip(" .'\"") for part in _SEPARATOR.split(text) if part.strip(" .'\""))
+    if re.fullmatch(r"[^\W\d]+(?:/[^\W\d]+)+", text):
+        return tuple(text.split("/"))
+    parts = (_member(part) for part in _SEPARATOR.split(text))
+    return tuple(part for part in parts if part)
 
 
 # --- a text ---
