@@ -341,6 +341,22 @@ def test_the_lines_for_users_of_other_tools_run_as_printed(
         assert (audited.items, len(audited.respondents)) == (12, 3)
 
 
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("folder", "items"),
+    [("lmms_eval/real_run", 24), ("lmms_eval/writer_only", 24), ("vlmevalkit", 24)],
+)
+def test_the_pages_lines_take_files_that_the_tools_wrote(
+    data: Path, tmp_path: Path, run: Run, folder: str, items: int
+) -> None:
+    status, _, err = run("audit", data / "logs" / folder, "--out", tmp_path / "report")
+    # in the real run the tool recorded two empty answers
+    assert status == (folder == "lmms_eval/real_run"), err
+    assert run("gate", tmp_path / "report", "--policy", "release-small")[0] == 1
+    assert (tmp_path / "report" / "report.html").is_file()
+    assert hqm.Audit.load(tmp_path / "report" / "audit.json").audits[0].items == items
+
+
 def test_the_questions_of_a_log_become_a_folder_that_its_answers_fit(
     tmp_path: Path, run: Run
 ) -> None:

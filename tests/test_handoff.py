@@ -17,6 +17,7 @@ from hqm.imports.log_answers import take_logs
 from hqm.imports.readers import lmms_eval
 from hqm.imports.row import LogFile
 from tests.conftest import ROOT, Run
+from tests.judge_server import JudgeServer
 from tests.messages import tells
 
 
@@ -75,6 +76,25 @@ def test_inspect_asks_a_form_and_its_log_comes_back(tmp_path: Path, run: Run) ->
     assert tells(out, "import.matched", form="parallel", run=1, n=6, rows=6, how="6 by id")
 
 
+def installed_beside_inspect(home: Path) -> Path:
+    """A folder of packages with hqm and its entry point, as an installation has them."""
+    packages = home / "site-packages"
+    about = packages / "hqm_audit-0.dist-info"
+    about.mkdir(parents=True)
+    (packages / "hqm").mkdir()
+    for part in (
+        *(ROOT / "hqm").iterdir(),
+        *(ROOT / n for n in ("adapters", "benchmarks", "reports")),
+    ):
+        (packages / "hqm" / part.name).symlink_to(part)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 0\n")
+    points = project["entry-points"]["inspect_ai"]
+    lines = [f"{name} = {module}" for name, module in points.items()]
+    (about / "entry_points.txt").write_text("\n".join(["[inspect_ai]", *lines]))
+    return packages
+
+
 SCRIPT = """
 from inspect_ai import eval, score
 from inspect_ai.log import write_eval_log
@@ -110,21 +130,7 @@ for who, words in asked.items():
 def test_inspect_finds_the_extension_and_what_it_writes_is_audited(
     tmp_path: Path, run: Run
 ) -> None:
-    """As installed: a folder of packages has hqm and its entry point."""
-    packages = tmp_path / "site-packages"
-    about = packages / "hqm_audit-0.dist-info"
-    about.mkdir(parents=True)
-    (packages / "hqm").mkdir()
-    for part in (
-        *(ROOT / "hqm").iterdir(),
-        *(ROOT / n for n in ("adapters", "benchmarks", "reports")),
-    ):
-        (packages / "hqm" / part.name).symlink_to(part)
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 0\n")
-    points = project["entry-points"]["inspect_ai"]
-    lines = [f"{name} = {module}" for name, module in points.items()]
-    (about / "entry_points.txt").write_text("\n".join(["[inspect_ai]", *lines]))
+    packages = installed_beside_inspect(tmp_path)
     program = Path(os.environ["HQM_INSPECT"]).with_name("python")
     environment = {
         **os.environ,
@@ -153,6 +159,48 @@ def test_inspect_finds_the_extension_and_what_it_writes_is_audited(
     }
     row = judged.error_budget("grade").row("judge")
     assert abs(row.shift or 0) == 1, "one finds all right, the other all wrong"
+
+
+@pytest.mark.skipif(
+    not os.environ.get("HQM_INSPECT"),
+    reason="HQM_INSPECT names the program inspect of its own environment",
+)
+def test_the_example_of_one_file_asks_a_server_and_its_logs_are_audited(
+    tmp_path: Path, run: Run
+) -> None:
+    """What a model of a server answers reaches the audit: every other "Yes" of 6 x 2 x 2."""
+    packages = installed_beside_inspect(tmp_path)
+    environment = {**os.environ, "PYTHONPATH": str(packages), "OPENAI_API_KEY": "none"}
+    example = ROOT / "docs" / "inspect_two_wordings.py"
+    (tmp_path / example.name).symlink_to(example)
+    command = [os.environ["HQM_INSPECT"], "eval", example.name]
+    command += ["--model", "openai/tiny-vlm", "-M", "responses_api=false", "--limit", "6"]
+    command += ["--display", "none", "--log-dir", str(tmp_path / "logs")]
+    server = JudgeServer(lambda prompt, _: "No." if len(prompt) % 2 else "Yes.")
+    environment["OPENAI_BASE_URL"] = server.url
+    try:
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+            timeout=300,
+        )  # fmt: skip
+    finally:
+        server.stop()
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert len(server.bodies) == 24
+    shown = [body["messages"][0]["content"][0]["type"] for body in server.bodies]
+    assert set(shown) == {"image_url"}
+    asked = set(server.prompts)
+    benchmark = load("shapes_yesno")
+    forms = (benchmark.original, benchmark.parallel_form)
+    assert asked == {benchmark.asked(item) for form in forms for item in form.items[:6]}
+    (audit,) = benchmarks_audited(run, tmp_path / "logs")
+    (who,) = audit.respondents
+    for cell in audit.cells:
+        items = forms[hqm.Cell.parse(cell).form == "parallel"].items[:6]
+        said = ["no" if len(benchmark.asked(item)) % 2 else "yes" for item in items]
+        right = sum(item.target == word for item, word in zip(items, said, strict=True))
+        assert next(iter(who.cells[cell].values())) == pytest.approx(right / 6)
+    assert {hqm.Cell.parse(cell).form for cell in audit.cells} == {"original", "parallel"}
 
 
 def benchmarks_audited(run: Run, *logs: Path) -> tuple[hqm.BenchmarkAudit, ...]:

@@ -99,7 +99,7 @@ def test_numbers_on_the_way_are_not_the_answer(text: str, says: int) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("There is a dog leaning against the wall.", "yes"),
+        ("There is a sleepy dog.", "yes"),
         ("The image shows a street with cars, but no dogs.", "no"),
         ("Two dogs are parked next to the fence.", "yes"),
         ("A dog can be seen in the distance.", "yes"),
@@ -206,4 +206,4 @@ def test_a_parser_that_cannot_read_a_task_leaves_it_to_strict() -> None:
     assert readings == {"pope": "B", "mmmu": "B", "inspect": "B", "strict": "B"}
     answer = Response("I would say: a blue car")
     assert score_choice(item, answer, parser("inspect")).state == "unparsed"
-    assert parser("strict").label == "strict:2"
+    assert parser("strict").label == "strict:3"

@@ -172,7 +172,7 @@ PARSERS: Mapping[str, Parser] = MappingProxyType(
                 polar_answers.about_another,
                 polar_answers.against_words,
                 reads=_EVERY,
-                version=2,
+                version=3,
             ),
             Parser("pope", _pope, source="AoiDragon/POPE evaluate.py", kind=_ignored),
             Parser(

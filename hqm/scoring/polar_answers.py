@@ -158,18 +158,18 @@ def _seen(answer: Answer, question: str) -> Polar | None:
     if asked is None or begins or len(answer.sentences) > 3 or _DOUBT.search(answer.text):
         return None
     thing = rf"(?<![\w-]){re.escape(asked[1].lower().strip().removesuffix('s'))}(?:e?s)?(?![\w-])"
-    found: set[Polar] = set()
+    meant: set[Polar] = set()
     for sentence in answer.sentences:
         for match in re.finditer(thing, sentence.lower()):
             before = re.split(r"[,;]|\bbut\b", sentence.lower()[: match.start()])[-1]
             behind = sentence[match.end() :]
             if _NEGATIVE.search(before) or _ABSENT.search(before) or _GONE.match(behind):
-                found.add("no")
+                meant.add("no")
             elif _SHOWN.search(sentence[: match.start()]) or _PRESENT.match(behind):
-                found.add("yes")
+                meant.add("yes")
             else:
                 return None
-    return found.pop() if len(found) == 1 else None
+    return meant.pop() if len(meant) == 1 else None
 
 
 def _committed_polar(answer: Answer, question: str, negated: bool) -> Polar | None:
