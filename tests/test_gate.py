@@ -674,9 +674,9 @@ def test_a_type_is_covered_by_its_error_and_not_by_its_number() -> None:
     ]
     assert "ocr to 278, action to 278" in test.remedy
     first, second = definitions.types_measured(audit.audits[0])
-    assert (first.measurable, first.adds_value, first.worth_reporting) == (True, False, False)
-    assert (second.measurable, second.adds_value, second.worth_reporting) == (False, True, False)
-    assert definitions.types_measured(bare.audits[0])[0].worth_reporting is False
+    assert (first.measurable, first.adds_value) == (True, False)
+    assert (second.measurable, second.adds_value) == (False, True)
+    assert definitions.types_measured(bare.audits[0])[0].stands_alone is False
     assert first.stands_alone
     # the same type where its questions give its answers away: the score may not be one of seeing
     stratum = {"name": "ocr", "type": "ocr", "part": "", "cue": "first word", "leak": True}

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -156,10 +157,9 @@ def test_a_study_from_the_first_key_to_the_last_disagreement(
         assert "All done" in calm.evaluate("document.body.textContent")
         anna = {label.uid: label for label in labels_in(plan, "anna")}
         assert len(anna) == 20
-        with LabelStore(labels_path(plan), readonly=True) as store:
-            assert [
-                row.value for row in store.rows() if row.field == "note" and row.undone is None
-            ] == ["u1z"]
+        with closing(sqlite3.connect(labels_path(plan))) as db:
+            notes = "SELECT value FROM labels WHERE field = 'note' AND undone IS NULL"
+            assert db.execute(notes).fetchall() == [('"u1z"',)]
         assert all(
             label.milliseconds is not None and label.milliseconds >= 0 for label in anna.values()
         )
@@ -371,8 +371,10 @@ def test_nothing_is_stored_that_no_page_of_ours_sent(hostile: Path, tmp_path: Pa
         anna = served.raters["anna"]
         uid = json.loads(hostile.read_text().splitlines()[1])["uid"]
         reply = {"uid": uid, "choice": "1", "milliseconds": "1200"}
-        with LabelStore(labels_path(hostile)) as store:
-            before = len(store.rows())
+        path = labels_path(hostile)
+        with LabelStore(path) as store, closing(sqlite3.connect(path)) as db:
+            rows = "SELECT * FROM labels ORDER BY id"
+            before = db.execute(rows).fetchall()
             refused = [
                 ({"HX-Request": ""}, 403),
                 ({"Origin": "https://elsewhere.example"}, 403),
@@ -393,7 +395,7 @@ def test_nothing_is_stored_that_no_page_of_ours_sent(hostile: Path, tmp_path: Pa
                 assert status == 422
                 assert text
             assert served.ask(f"{anna}/label", {**reply, "note": "x" * 5_000_000})[0] == 413
-            assert len(store.rows()) == before
+            assert db.execute(rows).fetchall() == before
             assert (
                 served.ask(
                     f"{anna}/label", {**reply, "note": "<i>\0note"}, {"Origin": served.address}

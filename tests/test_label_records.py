@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -34,9 +35,10 @@ def test_what_stands_is_the_latest_label_that_was_not_taken_back(tmp_path: Path)
             ("u1", "anna"): (0, "the cup is red", 500),
             ("u1", "ben"): (None, "", 700),
         }
-        rows = store.rows()
-        assert [row.undone for row in rows] == [None] * 5 + [5]
-        assert len({row.entry for row in rows}) == 5, "note and label were given together"
+    with closing(sqlite3.connect(path)) as db:
+        rows = db.execute("SELECT entry, undone FROM labels ORDER BY id").fetchall()
+    assert [undone for _, undone in rows] == [None] * 5 + [5]
+    assert len({entry for entry, _ in rows}) == 5, "note and label were given together"
     assert path.stat().st_mode & 0o077 == 0
 
 

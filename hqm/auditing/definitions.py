@@ -125,13 +125,6 @@ class TypeMeasured:
         """Whether its own score may be read: small error, above chance, no leak."""
         return self.measurable and not self.at_chance and not self.leaks
 
-    @property
-    def worth_reporting(self) -> bool | None:
-        """Whether to report a score of its own: measurable, and more than the total says; None
-        where that is not known.
-        """
-        return self.adds_value if self.measurable else False
-
 
 def types_measured(audit: BenchmarkAudit) -> tuple[TypeMeasured, ...]:
     """The types that have items or are claimed, in the order of the taxonomy, by the leading

@@ -309,14 +309,14 @@ class _AnswersByItem:
 
         return self._judged(item, name, response, cell, ask, heard)
 
+    def _seen_with(self, item: Item, cell: Cell) -> Form:
+        """The item and those whose answers its judge sees beside."""
+        form, seen = self.forms[cell.form], {item.id, *self.benchmark.beside(item)}
+        return Form(form.name, tuple(other for other in form.items if other.id in seen))
+
     def _brought(self, judge: BroughtJudge, item: Item, name: str, cell: Cell) -> Verdict:
         """Return the verdict from a file, with the answers that the judge saw beside this one."""
-        form = self.forms[cell.form]
-        beside = {key for key in self.benchmark.beside(item) if key in form.by_id}
-        small = Form(
-            form.name,
-            tuple(other for other in form.items if other.id == item.id or other.id in beside),
-        )
+        small = self._seen_with(item, cell)
         row = [self._response(cell, other.id, name) for other in small.items]
         return judge.verdicts(cell, small, {name: row})[name][
             [other.id for other in small.items].index(item.id)
@@ -327,12 +327,7 @@ class _AnswersByItem:
     ) -> tuple[Verdict, tuple[str, ...]]:
         # a procedure that judges all answers together, or sees others beside, asks what it asked
         # then: with all of them
-        form = self.forms[cell.form]
-        beside = {key for key in self.benchmark.beside(item) if key in form.by_id}
-        small = Form(
-            form.name,
-            tuple(other for other in form.items if other.id == item.id or other.id in beside),
-        )
+        small = self._seen_with(item, cell)
         who = list(self.respondents) if self.benchmark.jointly else [name]
         rows = {n: [self._response(cell, other.id, n) for other in small.items] for n in who}
 

@@ -46,24 +46,6 @@ _STATEMENTS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LabelRow:
-    """One row as it lies in the file."""
-
-    id: int
-    entry: int
-    """Rows that were given together have the same number."""
-    uid: str
-    rater: str
-    field: str
-    value: Any
-    milliseconds: int | None
-    time: float
-    by: By
-    undone: int | None
-    """The row that this row takes back; None for a row that says something itself."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
     """A rater's current label of one answer."""
 
@@ -115,8 +97,8 @@ class LabelStore(StoreFile):
     ...     store.add("u1", "anna", {"label": 0}, 2100)
     ...     store.add("u2", "anna", {"label": 1, "note": "hard to see"}, 5400)
     ...     _ = store.undo("anna")
-    ...     [(label.uid, label.label) for label in store.labels()], len(store.rows())
-    ([('u1', 0)], 5)
+    ...     [(label.uid, label.label) for label in store.labels()]
+    [('u1', 0)]
     """
 
     def __init__(self, path: Path | str, *, readonly: bool = False) -> None:
@@ -246,17 +228,6 @@ class LabelStore(StoreFile):
                 " NULL AND id NOT IN (SELECT undone FROM labels WHERE undone IS NOT NULL)",
                 (now, uid, rater, by),
             )
-
-    def rows(self) -> list[LabelRow]:
-        """Everything that was ever said, in order."""
-        columns = "id, entry, uid, rater, field, value, milliseconds, time, by, undone"
-        with self._guard():
-            rows = self._db.execute(f"SELECT {columns} FROM labels ORDER BY id").fetchall()
-        names = columns.split(", ")
-        return [
-            LabelRow(**{**dict(zip(names, row, strict=True)), "value": json.loads(row[5])})
-            for row in rows
-        ]
 
     def labels(self, rater: str | None = None) -> list[Label]:
         """Return the latest label of each rater on each uid, in the order they were given.
