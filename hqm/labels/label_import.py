@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -43,28 +43,8 @@ class _ToolLabel:
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Columns:
-    """The fields of a file: the user's names (`--columns`), else the usual ones of the layout."""
-
-    imported: Mapping[str, str] = field(default_factory=dict)
-
-    def of(self, record: Mapping[str, Any], meant: str, *usual: str) -> Any:
-        """The field that holds something; None where there is none."""
-        if meant in self.imported:
-            name = self.imported[meant]
-            if name not in record:
-                raise DataError(
-                    (
-                        f"there is no field {name!r} for the {meant} (there are"
-                        f" {', '.join(map(repr, record))})"
-                    ),
-                    remedy="Correct --columns.",
-                )
-            return record[name]
-        return next((record[name] for name in usual if record.get(name) not in (None, "")), None)
-
-
+Columns = Mapping[str, str]
+"""What is meant -> the field that the user says it stands in (`--columns`)."""
 _MEANT = ("uid", "label", "rater", "seconds", "note")
 
 
@@ -116,7 +96,7 @@ def import_labels(
     meaning = _meaning(schema, values or {})
     imported = [
         (each, _value(each, meaning))
-        for each in _READERS[layout](path, _Columns(columns or {}))
+        for each in _READERS[layout](path, columns or {})
         if _is_of(each, plan)
     ]
     if not imported:
@@ -206,35 +186,45 @@ def _seconds(value: Any, place: str) -> float | None:
     return seconds if 0 <= seconds < 1e9 else None
 
 
+def _field(
+    record: Mapping[str, Any], columns: Columns, meant: str, usual: Sequence[str], place: str
+) -> Any:
+    """What stands in the field that the user names, else in the first usual one that is filled."""
+    if meant not in columns:
+        return next((record[name] for name in usual if record.get(name) not in (None, "")), None)
+    if columns[meant] not in record:
+        raise DataError(
+            f"there is no field {columns[meant]!r} for the {meant} (there are"
+            f" {', '.join(map(repr, record))})",
+            place=place,
+            remedy="Correct --columns.",
+        )
+    return record[columns[meant]]
+
+
 def _row(
-    record: Mapping[str, Any], columns: _Columns, place: str, usual: Mapping[str, Sequence[str]]
+    record: Mapping[str, Any], columns: Columns, place: str, usual: Mapping[str, Sequence[str]]
 ) -> _ToolLabel:
     """A label from a flat row."""
-    try:
-        uid = columns.of(record, "uid", *usual["uid"])
-        rater = columns.of(record, "rater", *usual["rater"])
-        value = columns.of(record, "label", *usual["label"])
-        seconds, note = (columns.of(record, name, *usual[name]) for name in ("seconds", "note"))
-    except DataError as error:
-        raise DataError(error.what, place=place, remedy=error.remedy) from None
-    for meant, there in (("uid", uid), ("rater", rater)):
-        if there in (None, ""):
+    found = {meant: _field(record, columns, meant, usual[meant], place) for meant in _MEANT}
+    for meant in ("uid", "rater"):
+        if found[meant] in (None, ""):
             raise DataError(
                 f"it does not say the {meant}",
                 place=place,
                 remedy=f"Name its field: --columns {meant}=NAME (there are {', '.join(record)}).",
             )
     return _ToolLabel(
-        uid=str(uid),
-        rater=_named(rater),
-        value=value,
-        seconds=_seconds(seconds, place),
-        note=str(note or ""),
+        uid=str(found["uid"]),
+        rater=_named(found["rater"]),
+        value=found["label"],
+        seconds=_seconds(found["seconds"], place),
+        note=str(found["note"] or ""),
         place=place,
     )
 
 
-def _from_csv(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
+def _from_csv(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
     usual = {
         "uid": ("uid", "id"),
         "rater": ("rater", "annotator", "user"),
@@ -243,14 +233,14 @@ def _from_csv(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
         "note": ("note",),
     }
     for place, record in placed_records(path):
-        if "label" not in columns.imported and "label" not in record:
+        if "label" not in columns and "label" not in record:
             raise DataError(
                 "there is no field 'label'", place=place, remedy="Name it: --columns label=NAME."
             )
         yield _row(record, columns, place, usual)
 
 
-def _from_mturk(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
+def _from_mturk(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
     """Assignments that were not rejected.
 
     Answers stand in `Answer.label`, in a column `Answer.label.VALUE` for each choice, or as JSON in
@@ -266,7 +256,7 @@ def _from_mturk(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
     for place, record in placed_records(path):
         if str(record.get("AssignmentStatus", "")).lower() == "rejected":
             continue
-        if "Answer.label" not in record and "label" not in columns.imported:
+        if "Answer.label" not in record and "label" not in columns:
             record = {**record, "Answer.label": _turker_choice(record, place)}
         yield _row(record, columns, place, usual)
 
@@ -314,11 +304,11 @@ def _only_choice(choices: Mapping[str, Any], place: str) -> Any:
     return on[0] if on else ""
 
 
-def _from_label_studio(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
+def _from_label_studio(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
     """The export `JSON`: tasks with `data` and `annotations`; a skipped task has no label."""
     tasks = read_json(path)
-    wanted = columns.imported.get("label", "label")
-    noted = columns.imported.get("note", "note")
+    wanted = columns.get("label", "label")
+    noted = columns.get("note", "note")
     for i, task in enumerate(tasks if isinstance(tasks, list) else [tasks], 1):
         place = f"{path}: task {i}"
         if not isinstance(task, Mapping) or not isinstance(task.get("data"), Mapping):
@@ -327,9 +317,7 @@ def _from_label_studio(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
                 place=place,
                 remedy="Export in the format JSON, not JSON-MIN.",
             )
-        uid = _Columns({k: v for k, v in columns.imported.items() if k == "uid"}).of(
-            task["data"], "uid", "uid"
-        )
+        uid = _field(task["data"], columns, "uid", ("uid",), place)
         for annotation in task.get("annotations") or ():
             if annotation.get("was_cancelled"):
                 continue
@@ -353,7 +341,7 @@ def _from_label_studio(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
 _TIME = re.compile(r"(\d+)\s*([dhms])")
 
 
-def _from_potato(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
+def _from_potato(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
     """Read Potato's file of one rater, its export, or the folder of all raters.
 
     Potato 2 keeps `RATER/user_state.json` and exports `annotations.jsonl`; Potato 1 keeps
@@ -376,7 +364,7 @@ def _from_potato(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
         )
 
 
-def _from_user_state(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
+def _from_user_state(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
     """Potato 2: `instance_id_to_label_to_value`, with what was measured in
     `instance_id_to_behavioral_data`.
     """
@@ -396,7 +384,7 @@ def _from_user_state(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
         )
 
 
-def _from_instances(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
+def _from_instances(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
     """A record for each answer, with `label_annotations` (Potato 1) or `labels` (exported by Potato
     2).
     """
@@ -412,16 +400,16 @@ def _from_instances(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
                 ),
             )
         rater = record.get("user_id") or record.get("user") or path.absolute().parent.name
-        uid = record.get(columns.imported.get("uid", "id"), record.get("instance_id"))
+        uid = record.get(columns.get("uid", "id"), record.get("instance_id"))
         yield _potato_label(
             str(uid), str(rater), content, record.get("behavioral_data") or {}, columns, place
         )
 
 
 def _potato_label(
-    uid: str, rater: str, content: Any, behaviour: Mapping[str, Any], columns: _Columns, place: str
+    uid: str, rater: str, content: Any, behaviour: Mapping[str, Any], columns: Columns, place: str
 ) -> _ToolLabel:
-    wanted, noted = columns.imported.get("label", "label"), columns.imported.get("note", "note")
+    wanted, noted = columns.get("label", "label"), columns.get("note", "note")
     chosen, note = _of_scheme(content, wanted), _of_scheme(content, noted)
     changes = [
         c for c in behaviour.get("annotation_changes") or () if c.get("schema_name") == wanted
@@ -468,14 +456,14 @@ def _potato_seconds(behaviour: Mapping[str, Any]) -> float | None:
     return float(seconds) if parts else None
 
 
-def _from_argilla(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
+def _from_argilla(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
     """Records with `responses`: question -> a list of `value` and `user_id`, as Argilla 2 writes
     them.
 
     Argilla writes drafts like submitted responses; where a record keeps their `status`, only the
     submitted ones are taken.
     """
-    wanted, noted = columns.imported.get("label", "label"), columns.imported.get("note", "note")
+    wanted, noted = columns.get("label", "label"), columns.get("note", "note")
     for place, record in placed_records(path):
         responses = record.get("responses")
         if not isinstance(responses, Mapping):
@@ -493,7 +481,7 @@ def _from_argilla(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
                 continue
             rater = _named(response.get("user_id", ""))
             yield _ToolLabel(
-                uid=str(record.get(columns.imported.get("uid", "id"))),
+                uid=str(record.get(columns.get("uid", "id"))),
                 rater=rater,
                 value=response.get("value"),
                 note=notes.get(rater, ""),
@@ -501,7 +489,7 @@ def _from_argilla(path: Path, columns: _Columns) -> Iterator[_ToolLabel]:
             )
 
 
-_READERS: Mapping[str, Callable[[Path, _Columns], Iterator[_ToolLabel]]] = {
+_READERS: Mapping[str, Callable[[Path, Columns], Iterator[_ToolLabel]]] = {
     "csv": _from_csv,
     "label-studio": _from_label_studio,
     "potato": _from_potato,
