@@ -199,17 +199,18 @@ Scoring = Literal["official", "paper"]
 
 
 class Adapter:
-    """The members that an adapter may override; it may also set a default of `Benchmark` in its own
-    `__init__`.
+    """What an adapter may override; its `__init__` may also set a default of `Benchmark`.
 
-    ========  ==============================================================================================
+    ========  =====================================================================================
     items     read, parallel, rewording, more_forms, check, prepare_images; seldom: brought
-    scores    metrics, score, subsets, groupings; seldom: decides, reader, relate, group_metrics, scorings, recipes, analyses,
-              tool_scored, verdict_of_scores, paper_parser, unread_is_wrong
-    judges    roles, judge, read_replies, official_prompt; seldom: modes, judges, jointly, judge_together, beside,
-              read_judgements, replies_saying, verdict_of_people, stages, decide, parts
+    scores    metrics, score, subsets, groupings; seldom: decides, reader, relate, group_metrics,
+              scorings, recipes, analyses, tool_scored, verdict_of_scores, paper_parser,
+              unread_is_wrong
+    judges    roles, judge, read_replies, official_prompt; seldom: modes, judges, jointly,
+              judge_together, beside, read_judgements, replies_saying, verdict_of_people, stages,
+              decide, parts
     files     read_answers, recordings, read_criterion, spelled; seldom: make_files
-    ========  ==============================================================================================
+    ========  =====================================================================================
     """
 
     card: Card
@@ -385,8 +386,7 @@ class Adapter:
         }
 
     def beside(self, item: Item) -> Sequence[str]:
-        """The ids of other items whose answers, by the same respondent, the judge procedure sees as
-        well.
+        """The ids of other items whose answers by the same respondent the judge procedure sees too.
 
         They arrive as `response.detail["beside"]` (id -> text); `Benchmark.with_beside` puts them
         there.

@@ -664,7 +664,7 @@ class Session:
         recorded: bool = False,
     ) -> Evidence:
         """Gather what an audit of a benchmark looks at, from the store and the files."""
-        options = self.options
+        options, judges = self.options, [] if recorded else self.judges(benchmark)
         evidence = gather(
             benchmark,
             self.store,
@@ -673,7 +673,7 @@ class Session:
             forms=self.forms_from_files(benchmark),
             criterion=options.judging.criterion,
             metrics=options.reading.metrics,
-            judges=() if recorded else self.judges(benchmark),
+            judges=judges,
             families=read_families(options.who.families) if options.who.families else None,
             margin=options.reading.margin,
             pictures=pictures,
@@ -681,12 +681,12 @@ class Session:
             **_how_labels_are_used(options.judging),
         )
         self._label_files[benchmark.name] = list(evidence.labels.files)
-        asked, judges = (
-            self._respondents.get(benchmark.name, []),
-            [] if recorded else self.judges(benchmark),
-        )
         self._costs[benchmark.name] = study_costs(
-            self.store, evidence, asked, judges, options.compute.prices
+            self.store,
+            evidence,
+            self._respondents.get(benchmark.name, []),
+            judges,
+            options.compute.prices,
         )
         return evidence
 
