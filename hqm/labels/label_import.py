@@ -206,20 +206,20 @@ def _row(
     record: Mapping[str, Any], columns: Columns, place: str, usual: Mapping[str, Sequence[str]]
 ) -> _ToolLabel:
     """A label from a flat row."""
-    found = {meant: _field(record, columns, meant, usual[meant], place) for meant in _MEANT}
+    content = {meant: _field(record, columns, meant, usual[meant], place) for meant in _MEANT}
     for meant in ("uid", "rater"):
-        if found[meant] in (None, ""):
+        if content[meant] in (None, ""):
             raise DataError(
                 f"it does not say the {meant}",
                 place=place,
                 remedy=f"Name its field: --columns {meant}=NAME (there are {', '.join(record)}).",
             )
     return _ToolLabel(
-        uid=str(found["uid"]),
-        rater=_named(found["rater"]),
-        value=found["label"],
-        seconds=_seconds(found["seconds"], place),
-        note=str(found["note"] or ""),
+        uid=str(content["uid"]),
+        rater=_named(content["rater"]),
+        value=content["label"],
+        seconds=_seconds(content["seconds"], place),
+        note=str(content["note"] or ""),
         place=place,
     )
 
