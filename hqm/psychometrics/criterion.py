@@ -500,7 +500,7 @@ def metrics_beside_people(
     >>> people = [1, 2, 3, 4, 5, 6]
     >>> study = metrics_beside_people({"good": [1, 2, 3, 4, 6, 5], "bad": [3, 6, 1, 5, 2, 4]}, people)
     >>> study.differences[0].first, round(study.differences[0].difference.value, 2)
-    ('good', 0.97)
+    ('good', 1.03)
     """
     h = shaped(human, "answers")
     columns = {name: shaped_alike(values, h, "answers")[0] for name, values in metrics.items()}

@@ -573,6 +573,8 @@ def advantages(
     - `first, other`: (respondents,): scores. `without`: (respondents, pictures) of each: the scores
       with each picture left out.
 
+    The mean is `insufficient` as in `mean_shift`; below 6 respondents nobody is tested.
+
     >>> x = np.array([0.9, 0.61, 0.69, 0.82, 0.51, 0.73, 0.6])
     >>> y = np.array([0.5, 0.6, 0.7, 0.8, 0.5, 0.7, 0.6])
     >>> made = advantages(x, y, (x[:, None] + np.zeros(4), y[:, None] + np.zeros(4)))
@@ -615,6 +617,8 @@ def older_advantages(
     """`advantages` of the older items over the newer ones, with pictures left out.
 
     - `scores`: (respondents, items). `older`: (items,): which of them are.
+
+    The mean is `insufficient` as in `advantages`.
 
     >>> made = older_advantages([[1, 1, 0, 0], [1, 0, 0, 1]], [True, True, False, False])
     >>> [each.value for each in made.own]

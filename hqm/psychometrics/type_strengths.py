@@ -139,6 +139,13 @@ def dimensionality(
     - `clusters`: (items,): the picture of each, which stays in one half.
 
     The status is `insufficient` below 5 respondents or 2 types with 10 items.
+
+    >>> rng, kinds = np.random.default_rng(0), np.repeat(["ocr", "action", "relation", "count"], 60)
+    >>> strengths = np.repeat(rng.normal(size=(10, 4)), 60, axis=1)
+    >>> scores = rng.random(strengths.shape) < 1 / (1 + np.exp(-strengths))
+    >>> study = dimensionality(scores, kinds, rng=rng)
+    >>> study.own > 0.5, study.p < 0.01
+    (True, True)
     """
     x, labels = shaped(scores, "respondents, items"), np.asarray(types, dtype=str)
     pictures = labels_of(clusters, x.shape[1])
