@@ -158,8 +158,8 @@ def test_a_study_from_the_first_key_to_the_last_disagreement(
         anna = {label.uid: label for label in labels_in(plan, "anna")}
         assert len(anna) == 20
         with closing(sqlite3.connect(labels_path(plan))) as db:
-            rows = db.execute("SELECT field, value, undone FROM labels").fetchall()
-        notes = [value for field, value, undone in rows if field == "note" and undone is None]
+            stored = db.execute("SELECT field, value, undone FROM labels").fetchall()
+        notes = [value for field, value, undone in stored if field == "note" and undone is None]
         assert notes == ['"u1z"']
         assert all(
             label.milliseconds is not None and label.milliseconds >= 0 for label in anna.values()
