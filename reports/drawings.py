@@ -141,7 +141,7 @@ class Drawing:
         title: str = "",
     ) -> None:
         """A line through points."""
-        path = "M" + "L".join(f"{_at(x)} {_at(y)}" for x, y in points)
+        path = _through(points)
         dashed = f' stroke-dasharray="{dash}"' if dash else ""
         self._add(
             f'path d="{path}" fill="none" stroke="{colour}" stroke-width="{_at(width)}"{dashed}',
@@ -175,7 +175,7 @@ class Drawing:
         edge: str = "",
     ) -> None:
         """A closed shape."""
-        path = "M" + "L".join(f"{_at(x)} {_at(y)}" for x, y in points) + "Z"
+        path = f"{_through(points)}Z"
         stroke = f' stroke="{edge}" stroke-width="1.6"' if edge else ""
         self._add(
             f'path d="{path}" fill="{colour}" fill-opacity="{_at(opacity)}"{stroke}', "path", title
@@ -368,6 +368,11 @@ def plot(
     """An empty plot of this size; `left` is the room for the vertical axis and its names."""
     across = Scale(*ends_x, left, width - right)
     return Plot(Drawing(width, height), across, Scale(*ends_y, height - 46, top))
+
+
+def _through(points: Sequence[tuple[float, float]]) -> str:
+    """A path through points."""
+    return "M" + "L".join(f"{_at(x)} {_at(y)}" for x, y in points)
 
 
 def _at(value: float) -> str:

@@ -169,9 +169,7 @@ def _beside_people(what: Sequence[str], scores: Path, options: RunOptions, to: P
     study = compare_with_people(benchmark, criterion, scores, options.reading.metrics)
     tables = importlib.import_module("hqm.reports.compare_page").people_tables(study)
     for table in tables:
-        columns = [column.title for column in table.columns]
-        rows = ([f"{cell.text} {cell.small}".rstrip() for cell in row] for row in table.rows)
-        print_table(table.caption, columns, rows, right=table.right)
+        _print(table, table.caption, table.right)
         print(*table.notes, sep="\n")
     if to.suffix != ".html":
         layout = importlib.import_module("hqm.reports.latex_tables")
@@ -290,6 +288,13 @@ def _write(comparison: Comparison, to: Path, *, siunitx: bool, every: bool) -> N
     print(f"comparison: {to}")
 
 
+def _print(table: Any, caption: str, right: Sequence[int]) -> None:
+    """Print a table of the reports, what stands small below a number beside it."""
+    columns = [column.title for column in table.columns]
+    rows = ([f"{cell.text} {cell.small}".rstrip() for cell in row] for row in table.rows)
+    print_table(caption, columns, rows, right=right)
+
+
 _LARGEST = 5
 """Differences that a terminal shows."""
 
@@ -299,9 +304,7 @@ def _show(comparison: Comparison) -> None:
     reports = importlib.import_module("hqm.reports.compare_page")
     print(reports.strongest(comparison))
     (made,) = reports.comparison_tables(comparison, every=False)
-    columns = [column.title for column in made.columns]
-    rows = ([f"{cell.text} {cell.small}".rstrip() for cell in row] for row in made.rows)
-    print_table("", columns, rows, right=range(1, len(columns)))
+    _print(made, "", range(1, len(made.columns)))
     for sentence in reports.tests_said(comparison):
         print(sentence)
     differences = reports.beyond_chance(comparison)

@@ -320,11 +320,12 @@ def differential_functioning(
 ) -> DifferentialFunctioning:
     """Whether parts of a benchmark are easier for one group of respondents at equal ability.
 
-        d_m = ability in the part - ability in other parts,    Welch's t of d, a group against all others
+        d_m = ability in the part - ability in other parts
+        t = Welch's t of d, a group against all others
 
-    Abilities are the Rasch model's, with difficulties from all respondents. The other parts are those in which the group is not favoured itself: parts that the test names
-    leave the comparison, until it names the same again (purification; Holland, P. W. and Thayer, D.
-    T. (1988). Differential item performance and the Mantel-Haenszel procedure). Respondents are the
+    Abilities are the Rasch model's, with difficulties from all respondents. The other parts are
+    those in which the group is not favoured itself: parts that the test names leave the comparison,
+    until it names the same again (purification; Holland, P. W. and Thayer, D. T. (1988). Differential item performance and the Mantel-Haenszel procedure). Respondents are the
     sample, and not their answers: over answers, the Mantel-Haenszel test names two fifths of the
     parts where nothing is. Single items are not tested: with 10 against 10 respondents, 3 logits
     would be missed.
