@@ -32,7 +32,7 @@ def test_listwise_loss_stands_in_the_estimate_and_its_signature() -> None:
     complete = int((~lost).all(axis=0).sum())
     assert complete < 80
     by_name = described(lost)
-    listwise = by_name["consistency.lambda2"]
+    listwise = by_name["consistency.alpha_types"]
     assert (listwise.n_items, listwise.n_respondents) == (complete, len(GOOD))
     assert listwise.detail["items_left_out"] == pytest.approx(1 - complete / len(ITEMS))
     assert f"items:{complete}of{len(ITEMS)}" in listwise.signature
@@ -42,7 +42,7 @@ def test_listwise_loss_stands_in_the_estimate_and_its_signature() -> None:
     assert "items_left_out" not in alpha.detail
     assert f"items:{len(ITEMS)}|" in alpha.signature
     whole = described(np.zeros_like(lost))
-    assert whole["consistency.lambda2"].n_items == len(ITEMS)
+    assert whole["consistency.alpha_types"].n_items == len(ITEMS)
     assert alpha.value == pytest.approx(whole["consistency.alpha"].value, abs=0.01)  # type: ignore[arg-type]
 
 

@@ -193,7 +193,6 @@ ALSO: dict[str, Callable[[np.ndarray], Any]] = {
         means(x)[0], np.full(x.shape[1], 1e-9)
     ),
     "item_analysis": lambda x: psy.item_analysis(x[0]),
-    "items_for_reliability": lambda x: psy.items_for_reliability(studied(x), 0.9),
     "jackknife_interval": lambda x: [
         psy.jackknife_interval(
             {"s": row, "n": np.ones(len(row))}, np.arange(len(row)), lambda t: t["s"] / t["n"]
@@ -202,14 +201,12 @@ ALSO: dict[str, Callable[[np.ndarray], Any]] = {
         if len(row)
     ],
     "judge_errors": lambda x: psy.judge_errors(x[0], x[-1]),
-    "kr21": lambda x: psy.kr21(x[0]),
     "label_error_candidates": lambda x: psy.label_error_candidates(
         x[0], rng=gen(), permutations=99
     ),
     "labels_at_random": lambda x: psy.labels_at_random(
         x[0], np.where(np.arange(x.shape[2]) % 2, x[-1], np.nan)
     ),
-    "lambda2": lambda x: psy.lambda2(table(x)),
     "metrics_beside_people": lambda x: psy.metrics_beside_people(
         dict(zip("ab", flat(x), strict=True)),
         flat(x)[0] + flat(x)[1],
@@ -236,11 +233,9 @@ ALSO: dict[str, Callable[[np.ndarray], Any]] = {
     "repeated_measures": lambda x: psy.repeated_measures(x[0], x[-1]),
     "rogan_gladen_scores": lambda x: psy.rogan_gladen_scores(x[0], x[-1]),
     "saturation": lambda x: psy.saturation(x[0]),
-    "separation": lambda x: psy.separation(means(x)[0], np.full(x.shape[1], 1e-6)),
     "shift_heterogeneity_of_scores": lambda x: psy.shift_heterogeneity_of_scores(
         means(x)[-1] - means(x)[0], np.full(x.shape[1], 1e-9)
     ),
-    "split_half": lambda x: psy.split_half(x[0], gen(), draws=20),
     "stage_agreement": lambda x: psy.stage_agreement(
         x[0].ravel().round() % 2, x[-1].ravel().round() % 2
     ),
@@ -261,7 +256,7 @@ NO_ANSWERS = frozenset(
     " check_table compare_studies dawid_skene difference_over_clusters duplicate_items error_factor"
     " errors_from_disagreement expected_width forecast forecast_bounds grim scaled_scores holm"
     " holm_in_order htmt_of icc_of_mean item_response never_narrower planted_faults shared_variance"
-    " too_few_families too_few_respondents with_wrong_keys at_least holm_tests items_for_error items_for_gap"
+    " too_few_families too_few_respondents with_wrong_keys at_least holm_tests items_for_error"
     " labels_needed leakage_cues leave_one_out left_out_bounds length_cue own_words"
     " minimum_detectable_difference minres_loadings own_shifts pooled_labels prmse rater_replicates"
     " resample rogan_gladen sampling_probability spearman_brown stream systematic_sample"
@@ -311,7 +306,7 @@ KINDS = (
 
 SLOW = frozenset(
     "benchmark_agreement criterion_validity g_and_phi htmt independent_differences kendall_w"
-    " krippendorff_alpha lambda2 omega_of_types label_error_candidates omega_t paired_differences partial_pearson rank_stability rasch"
+    " krippendorff_alpha omega_of_types label_error_candidates omega_t paired_differences partial_pearson rank_stability rasch"
     " rater_share reliability_difference repeated_measures stratified_alpha".split()
 )
 """What draws many random numbers or fits a model; it meets fewer sizes."""

@@ -150,7 +150,6 @@ def test_negative_components_are_kept_raw_and_used_as_zero() -> None:
     assert who.raw < 0
     assert (who.low, who.high) == (0.0, 0.0)
     assert psy.d_study(study).g == 0.0
-    assert psy.items_for_reliability(study, 0.9, facet="i") == math.inf
 
 
 def test_more_of_a_facet_is_never_worse_and_infinitely_many_leave_the_universe() -> None:
@@ -186,21 +185,6 @@ def test_the_cheapest_design_against_a_search_by_hand() -> None:
         else:
             assert plan.status == "insufficient"
             assert "best has" in plan.reason
-
-
-def test_items_needed_reach_the_target_exactly() -> None:
-    study = psy.g_study(BRENNAN_1, ["p", "i"])
-    for coefficient in ("g", "phi"):
-        n = psy.items_for_reliability(study, 0.9, facet="i", coefficient=coefficient)
-        low, high = (
-            getattr(psy.d_study(study, {"i": k}), coefficient)
-            for k in (math.floor(n), math.ceil(n))
-        )
-        assert low < 0.9 <= high
-    # Spearman-Brown from alpha .844495 at 12 items
-    assert psy.items_for_reliability(study, 0.9, facet="i", coefficient="g") == pytest.approx(
-        12 * 0.9 * (1 - 0.844495) / (0.844495 * 0.1), rel=1e-5
-    )
 
 
 @given(st.integers(0, 10_000), st.floats(0.2, 4), st.floats(-3, 3))
@@ -257,7 +241,6 @@ def test_degenerate_inputs_say_why_and_raise_no_warning() -> None:
             assert math.isnan(decision.g)
             plans = psy.cheapest_designs(study, {"i": [1, 2]}, lambda d: d["i"])
             assert {p.status for p in plans} == {status}
-            assert math.isnan(psy.items_for_reliability(study, 0.9, facet="i"))
         items_only = psy.g_study(np.tile(np.arange(4.0), (5, 1)), ["m", "i"])
         assert psy.d_study(items_only).status == "degenerate"
         perfect = psy.g_study(np.tile(np.arange(5.0)[:, None], (1, 4)), ["m", "i"])
@@ -284,5 +267,3 @@ def test_wrong_arguments_are_refused() -> None:
         psy.d_study(study, {"i": 3}, fixed=["i"])
     with pytest.raises(ValueError, match="phi or g"):
         psy.cheapest_designs(study, {"i": [1]}, lambda d: 1.0, coefficient="r")
-    with pytest.raises(ValueError, match="two facets"):
-        psy.items_for_reliability(psy.g_study(BRENNAN_3, ["p", "i", "o"]), 0.9)

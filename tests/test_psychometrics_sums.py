@@ -264,16 +264,6 @@ def test_saturation_counts_respondents_and_items_at_the_ends() -> None:
     assert (better.at_ceiling, better.at_floor, better.flags) == (0, 0, ())
 
 
-def test_separation_by_hand() -> None:
-    """Variance of the scores .04 / 3, mean squared error (.01 + .0025) / 2."""
-    result = psy.separation([0.4, 0.6, 0.6, 0.4], [0.1, 0.05, 0.05, 0.1])
-    noise = (2 * 0.01 + 2 * 0.0025) / 4
-    true = 4 * 0.01 / 3 - noise
-    ratio = math.sqrt(true / noise)
-    assert (result.ratio, result.strata) == pytest.approx((ratio, (4 * ratio + 1) / 3))
-    assert psy.separation([0.4, 0.6, 0.5], [0.3, 0.3, 0.3]).ratio == 0
-
-
 def test_scores_crowd_at_a_bound_where_the_beta_distribution_has_a_tail() -> None:
     """The kurtosis of scipy's beta with the scores' mean and the upper quartile of their
     variance.

@@ -31,10 +31,6 @@ module.
 """
 
 KEPT: Mapping[str, str] = {
-    "items_for_gap": (
-        "docs/theory/5_worked_examples.md plans a comparison of two respondents with it"
-    ),
-    "items_for_reliability": "docs/theory/5_worked_examples.md plans the items of a test with it",
     "signal_detection_from_rates": (
         "docs/theory/4_validity.md takes a published table apart with it"
     ),

@@ -71,7 +71,7 @@ QUESTIONS = (
         "Do the items hang together?",
         "whether one total is a fair summary, and how many items it needs",
         tuple(
-            "alpha stratified_alpha omega_types alpha_types split_half lambda2 kr21"
+            "alpha stratified_alpha omega_types alpha_types"
             " alpha_standardized g phi own_strengths".split()
         ),
     ),
@@ -80,7 +80,7 @@ QUESTIONS = (
         "which differences on the leaderboard may be claimed",
         tuple(
             "separable_pairs separable_adjacent minimum_difference minimum_difference_holm lead"
-            " levels above_chance headroom solved_by_all measures_up_to".split()
+            " above_chance headroom solved_by_all measures_up_to".split()
         ),
     ),
     Question(

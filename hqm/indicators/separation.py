@@ -10,7 +10,6 @@ import numpy as np
 from hqm.indicators.cases import Case
 from hqm.indicators.indicator import (
     DISCRIMINABILITY,
-    LEVELS,
     MEAN_OF_ITEMS,
     SCORE,
     SHARE,
@@ -36,7 +35,6 @@ from hqm.psychometrics import (
     paired_differences,
     resample,
     saturation,
-    separation,
     stream,
 )
 from hqm.scoring.matrix import Sums
@@ -125,21 +123,6 @@ def _least(study: PairwiseDifferences, error: float, tests: float = 1.0) -> floa
     return minimum_detectable_difference(
         error, level=study.level, tests=tests, clusters=study.n_clusters
     )
-
-
-def _levels(case: Case) -> Result:
-    study = separation(case.scores[0], _errors(case.once(_values)))
-    return result(known(study.strata, study), ratio=finite(study.ratio))
-
-
-def _errors(values: Array) -> Array:
-    """(respondents,): the standard error of each mean."""
-    counts = np.isfinite(values).sum(axis=1)
-    centred = np.where(np.isfinite(values), values, np.nan)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.nansum(centred, axis=1) / counts
-        spread = np.nansum((centred - mean[:, None]) ** 2, axis=1) / np.maximum(counts - 1, 1)
-        return np.asarray(np.sqrt(spread / counts))
 
 
 def _lead(case: Case) -> Result:
@@ -344,17 +327,6 @@ indicators = (
             " (Holm)."
         ),
         explains=(minimum_detectable_difference, holm_tests, paired_differences),
-    ),
-    Indicator(
-        name="levels",
-        on_page=False,
-        unit=LEVELS,
-        family=_FAMILY,
-        needs=_PAIRS,
-        compute=_levels,
-        explains=(separation,),
-        digits=0,
-        meaning="How many distinct levels of performance the scores separate.",
     ),
     Indicator(
         name="lead",

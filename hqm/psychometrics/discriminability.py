@@ -29,7 +29,6 @@ from hqm.psychometrics.result import (
     Array,
     Flags,
     Outcome,
-    is_constant,
     normal_quantile,
     shaped,
     shaped_alike,
@@ -328,35 +327,6 @@ def holm_tests(pairs: int, apart: int) -> float:
     return 1 + (pairs - 1) * (1 - apart / pairs) if pairs else 1.0
 
 
-def items_for_gap(
-    gap: float,
-    between: float,
-    *,
-    within: tuple[float, float] = (0.0, 0.0),
-    runs: tuple[int, int] = (1, 1),
-    power: float = 0.8,
-    level: float = 0.95,
-) -> float:
-    """How many independent items a paired comparison needs to find a gap between two respondents,
-    not rounded.
-
-        n = (z_{1 - alpha/2} + z_power)^2 (omega2 + s2_A / K_A + s2_B / K_B) / gap^2
-
-    Miller, E. (2024). Adding error bars to evals. arXiv 2411.00640. It is infinite for a gap of 0.
-
-    - `between`: omega2, the variance over items of the difference of the two expected item scores.
-    - `within, runs`: Each respondent's mean variance of an item score over runs, and how often each
-      is asked.
-
-    >>> math.ceil(items_for_gap(0.03, 1 / 9))
-    969
-    """
-    if gap == 0:
-        return math.inf
-    unit = minimum_detectable_difference(1.0, power=power, level=level)
-    return unit**2 * (between + within[0] / runs[0] + within[1] / runs[1]) / gap**2
-
-
 @dataclass(frozen=True, slots=True)
 class Saturation(Outcome):
     """Shares of respondents and items at the ends of the scale.
@@ -484,55 +454,6 @@ def chance_corrected(
     return ChanceCorrected(
         tuple(values.tolist()), best, strategy, below, ("CHANCE",) if below else ()
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Separation(Outcome):
-    """How far the spread of the respondents exceeds the error of a score.
-
-    `ratio` is the true standard deviation over the standard error (G of Wright and Masters),
-    `strata` the number of levels it resolves.
-    """
-
-    ratio: float = math.nan
-    strata: float = math.nan
-    flags: tuple[str, ...] = ()
-
-
-def separation(scores: npt.ArrayLike, errors: npt.ArrayLike) -> Separation:
-    """The number of levels of ability that a benchmark's scores distinguish.
-
-        G = sqrt(s2_S - mean SE^2) / sqrt(mean SE^2),   strata H = (4 G + 1) / 3
-
-    Levels lie three standard errors apart, over four standard deviations of the true scores (Wright
-    and Masters 1982).
-
-    - `scores, errors`: (respondents,): scores and their standard errors over other runs or other
-      items.
-
-    G is 0 with the flag `NEGATIVE_COMPONENT` where the scores vary less than their errors. The
-    status is `insufficient` below 3 respondents, `degenerate` for equal scores, and
-    `not_informative` where there is no error.
-
-    >>> round(separation([0.2, 0.4, 0.6, 0.8], [0.05] * 4).strata, 3)
-    7.088
-    """
-    s, e = shaped_alike(scores, errors, "respondents")
-    known = np.isfinite(s) & np.isfinite(e)
-    s, e = s[known], e[known]
-    if len(s) < 3:
-        return Separation.absent(
-            "insufficient", f"separation needs 3 respondents, there are {len(s)}"
-        )
-    if is_constant(s):
-        return Separation.absent("degenerate", "all respondents have the same score")
-    noise = float((e**2).mean())
-    if noise == 0:
-        return Separation.absent("not_informative", "the scores have no error")
-    true = float(s.var(ddof=1)) - noise
-    ratio = math.sqrt(max(0.0, true) / noise)
-    flags = ("NEGATIVE_COMPONENT",) if true < 0 else ()
-    return Separation(ratio, (4 * ratio + 1) / 3, flags)
 
 
 # --- where a benchmark measures ---

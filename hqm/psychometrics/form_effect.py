@@ -600,10 +600,12 @@ def _off_the_line(x: Array, y: Array) -> tuple[Array, Array]:
     apart = y - y.mean()
     leverage = 1 / m + apart**2 / (apart @ apart)
     residual = x - x.mean() - apart * (apart @ x) / (apart @ apart)
-    beyond = residual / (1 - leverage)
+    # whoever alone makes the line has no line of the others
+    own = np.where(leverage < 1 - 1e-12, 1 - leverage, np.nan)
+    beyond = residual / own
     others = np.maximum(0.0, residual @ residual - residual * beyond) / (m - 3)
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = residual / np.sqrt(others * (1 - leverage))
+        t = residual / np.sqrt(others * own)
     return beyond, np.asarray(2 * student_above(np.abs(t), m - 3))
 
 

@@ -478,28 +478,3 @@ def cheapest_designs(
         else:
             plans.append(Plan(target, coefficient, hit[2], hit[0]))
     return tuple(plans)
-
-
-def items_for_reliability(
-    study: GStudy, target: float, *, facet: str = "item", coefficient: str = "phi"
-) -> float:
-    """How many levels of a facet a respondent x item design needs for a reliability, not rounded
-    (Brennan 2001).
-
-        E rho^2: n = t / (1 - t) sigma2_mi / sigma2_m,
-        Phi: n = t / (1 - t) (sigma2_mi + sigma2_i) / sigma2_m
-
-    It is infinite where the respondents do not differ and NaN where the study has no components. A
-    study with other facets is a ValueError: use `cheapest_designs` for it.
-    """
-    if len(study.facets) != 2 or facet != study.facets[1]:
-        raise ValueError(
-            f"a study of two facets, the second {facet}, is needed, got {list(study.facets)}"
-        )
-    if study.status != "ok":
-        return math.nan
-    who = study.component(study.facets[0]).value
-    error = study.component(*study.facets).value + (
-        study.component(facet).value if coefficient == "phi" else 0.0
-    )
-    return target / (1 - target) * error / who if who > 0 else math.inf

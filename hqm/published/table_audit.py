@@ -32,7 +32,6 @@ from hqm.psychometrics import (
     pearson,
     range_restriction,
     spearman,
-    split_half,
     standardized_alpha,
     standardized_reliability,
     stream,
@@ -630,21 +629,6 @@ def _of_parts(
         "consistency.omega",
         label,
         omega_t(x, families=list(families)),
-        **shared,
-    )
-    halves = split_half(x, stream(seed, "table.halves"))
-    mean_of_halves = (
-        Coefficient(halves.mean, n=halves.n)
-        if halves.status == "ok"
-        else Coefficient.absent(halves.status, halves.reason, halves.n)
-    )
-    yield make(
-        "consistency.split_half",
-        label,
-        mean_of_halves,
-        minimum=finite(halves.minimum),
-        maximum=finite(halves.maximum),
-        splits=halves.splits,
         **shared,
     )
     restricted = range_restriction(
