@@ -48,7 +48,15 @@ def test_what_is_nearer_decides(here: Path, tmp_path: Path) -> None:
 
 
 def test_every_setting_can_be_written_both_ways(tmp_path: Path) -> None:
-    values = {int: 7, float: 0.5, float | None: 0.5, str: "a", str | None: "a", bool: True}
+    values = {
+        int: 7,
+        int | None: 7,
+        float: 0.5,
+        float | None: 0.5,
+        str: "a",
+        str | None: "a",
+        bool: True,
+    }
     for name in sorted(SETTINGS):
         kind = OPTIONS[name].keyword.annotation
         value = values.get(kind, ["a", "b"])

@@ -8,13 +8,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from hqm.administration.asks import Job, Key, RecordedTodo
 from hqm.administration.costs import prices_of
 from hqm.administration.engines import Engine, Stop, make_engine, never
 from hqm.errors import HQMError
-from hqm.respondents.base import RecordedRespondent, Request, Sampling
-from hqm.respondents.server_limits import Budget, Hold
+from hqm.respondents.base import RecordedRespondent, Request, Respondent, Sampling
+from hqm.respondents.server_limits import (
+    CHARACTERS_A_TOKEN,
+    MOST_TOKENS,
+    PICTURE_TOKENS,
+    Budget,
+    Hold,
+)
 from hqm.store.database import Ask, Store, has_answered
 from hqm.types import Response
 
@@ -32,6 +39,41 @@ def _has_answered(store: Store, jobs: Sequence[Job]) -> bool:
         for job in jobs
     )
     return any(number is not None and has_answered(store, number) for number in known)
+
+
+_EXCESS = f"""
+SELECT COALESCE(MAX(read - length(prompt) / {CHARACTERS_A_TOKEN} - {PICTURE_TOKENS} *
+  (image IS NOT NULL) + MAX(0, written - json_extract(identity, '$.max_tokens'))), 0)
+FROM (SELECT respondent, ask, COALESCE(json_extract(detail, '$.tokens_in'), 0) AS read,
+  COALESCE(json_extract(detail, '$.tokens_out'), 0) AS written FROM answers WHERE respondent = ?1)
+JOIN asks ON asks.id = ask JOIN respondents ON respondents.id = respondent
+WHERE read BETWEEN 0 AND {MOST_TOKENS} AND written BETWEEN 0 AND {MOST_TOKENS}
+"""
+"""The most tokens that a server counted beyond the estimate of a request and the limit of its
+answer.
+"""
+
+
+def give_budget(
+    respondent: Respondent,
+    budget: Budget,
+    store: Store,
+    identities: Iterable[Mapping[str, Any]],
+) -> bool:
+    """Tell a server what may be spent, and what the store knows of it: whether it ever answered,
+    and how much more a request took than was to be expected.
+
+    False where the respondent does not look at its budget itself.
+    """
+    if not hasattr(respondent, "budget"):
+        return False
+    known = (store.find_respondent(respondent.name, identity) for identity in identities)
+    numbers = {number for number in known if number is not None}
+    respondent.budget = budget
+    respondent.has_answered = any(has_answered(store, number) for number in numbers)  # type: ignore[attr-defined]
+    if budget.bounded:
+        budget.expect(max((store.select(_EXCESS, number)[0][0] for number in numbers), default=0))
+    return True
 
 
 class RecordedJobs:
@@ -238,10 +280,10 @@ class _LiveJobs:
 
     def admitted(self) -> list[Request]:
         """Return the requests that the bounds allow. A server checks its own."""
-        if hasattr(self.respondent, "budget"):
-            self.respondent.budget = self.budget
-            self.respondent.has_answered = self.has_answered  # type: ignore[attr-defined]
-        elif self.respondent.live and self.budget.bounded:
+        identities = [job.assignment.identity() for job in self.jobs]
+        if give_budget(self.respondent, self.budget, self.store, identities):
+            return self.requests
+        if self.respondent.live and self.budget.bounded:
             admitted, holds = self.budget.admit(self.requests, prices_of(self.respondent))
             self._holds = dict(zip(map(id, admitted), holds, strict=True))
             return admitted

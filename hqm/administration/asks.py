@@ -289,14 +289,14 @@ def plan_job(
     administration: Administration,
     *,
     probabilities: bool = False,
-    retry_refused: bool = False,
+    retry_errors: bool = False,
     only: Collection[str] | None = None,
 ) -> Job:
     """Find out which questions of one administration are still to be asked.
 
     With `probabilities`, the requests also ask for the probability of every possible first word of
     yes/no and multiple-choice answers. What a server turned away for good is asked again with
-    `retry_refused` only. With `only`, the other items of the form are not looked at.
+    `retry_errors` only. With `only`, the other items of the form are not looked at.
     """
     benchmark, form, run = assignment.benchmark, administration.form, administration.run
     asks = asks.at(administration.resolution)
@@ -313,7 +313,7 @@ def plan_job(
         who_answers(respondent.name, identity),
     )
     done = store.answered(number, run) if number is not None else set()
-    refused = refused_in(store, number, run) if number is not None and not retry_refused else set()
+    refused = refused_in(store, number, run) if number is not None and not retry_errors else set()
     known = store.ask_ids(asked) if done else {}
     broken: dict[Key, tuple[Ask, Request]] = {}
     reasons: dict[Key, str] = {}

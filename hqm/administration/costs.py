@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hqm.administration.asks import Job
-from hqm.respondents.base import Request, Respondent, RespondentName
+from hqm.respondents.base import Request, Respondent, RespondentName, prices_in
 from hqm.respondents.kinds import kind_of
 from hqm.respondents.server_limits import (
     CHARACTERS_A_TOKEN,
@@ -210,9 +210,7 @@ def prices_of(respondent: Respondent) -> Prices | None:
         prices: Prices | None = respondent.prices
         return prices
     name = RespondentName.parse(respondent.name) if respondent.live else None
-    if name is None or not name.option("price_in"):
-        return None
-    return float(name.option("price_in")), float(name.option("price_out", name.option("price_in")))
+    return None if name is None else prices_in(name)
 
 
 def _assumed(respondent: Respondent, asked: Sequence[tuple[Ask, Request]], written: int) -> float:

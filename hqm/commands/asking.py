@@ -133,7 +133,7 @@ def audit(
         session.check()
         for note in session.notes:
             print(f"hqm: {note}", file=sys.stderr)
-        complete = offline or _administer(session)
+        complete, errors = (True, []) if offline else _administer(session)
         if no_report and options.asking.expected and not wanted.dry_run:
             show.probability_counts(session)
         if not no_report and not wanted.dry_run:
@@ -142,6 +142,7 @@ def audit(
                 with waiting(f"scoring and estimating {benchmark.name}"):
                     audits.append(audit_of(session.evidence(benchmark)))
             _conclude(session, audits, folder, every=every)
+    show.last_words(errors)
     if not complete:
         raise typer.Exit(1)
 
@@ -238,14 +239,16 @@ def _by_corrected_key(session: Session, audits: list[BenchmarkAudit]) -> list[Ke
     return effects
 
 
-def _administer(session: Session) -> bool:
-    """Ask what is missing. Return whether every question was answered."""
+def _administer(session: Session) -> tuple[bool, list[str]]:
+    """Ask what is missing. Return whether every question was answered, and the sentences on those
+    that were not.
+    """
     from hqm.administration.administering import administer
 
     output = session.options.output
     if output.dry_run:
         show.plan(session.plan(), output.as_json)
-        return True
+        return True, []
     session.get_ready()
     session.fetch_images()
     live = any(
@@ -262,43 +265,44 @@ def _administer(session: Session) -> bool:
         outcome = administer(
             session.store, jobs, progress, engine=session.engine(), stop=stop, budget=session.budget
         )
-    return _tell(session, outcome, jobs, stop, f", {outcome.left} are left") and _judge(session)
+    complete, errors = _tell(session, outcome, jobs, stop, f", {outcome.left} are left")
+    if complete:
+        complete, further = _judge(session)
+        errors += further
+    return complete, errors
 
 
-def _administer_until(session: Session) -> bool:
-    """Ask until the rule of `--until` is met. Return whether every question was answered."""
+def _administer_until(session: Session) -> tuple[bool, list[str]]:
+    """Ask until the rule of `--until` is met; the result is that of `_administer`."""
     from hqm.commands.session import run_until
     from hqm.commands.show import stopped_run
 
     quiet = session.options.output.quiet
     with interruption(quiet, is_idle) as stop:
         runs = run_until(session, stop, quiet=quiet)
-    complete = True
+    complete, errors = True, list[str]()
     for each in runs:
-        complete = _tell(session, each.outcome, each.jobs, stop, " so far") and complete
+        all_answered, further = _tell(session, each.outcome, each.jobs, stop, " so far")
+        complete, errors = complete and all_answered, errors + further
         stopped_run(each)
-    return complete
+    return complete, errors
 
 
 def _tell(
     session: Session, outcome: Outcome, jobs: Sequence[Job], stop: Interruption, left: str
-) -> bool:
-    """Print how many questions were asked, and how many failed. Return whether none is left."""
+) -> tuple[bool, list[str]]:
+    """Print how many questions were asked; the result is that of `_administer`."""
     from hqm.administration.costs import spent
     from hqm.scoring.rules import advice_on_cut
 
     for name, error in outcome.failed:
         print(f"hqm: {name} was given up: {error}", file=sys.stderr)
     live = any(job.assignment.respondent.live for job in jobs)
-    if outcome.errors > outcome.refused and live:
-        again = outcome.errors - outcome.refused
-        print(
-            f"hqm: {again} answers are errors; run the same command again to ask them again.",
-            file=sys.stderr,
-        )
-    for line in show.reasons(outcome.reasons):
-        print(f"  {line}", file=sys.stderr)
-    show.refused(outcome.refused + sum(job.refused for job in jobs))
+    errors = show.errors(
+        outcome.errors - outcome.refused if live else 0,
+        outcome.refused + sum(job.refused for job in jobs),
+        outcome.reasons,
+    )
     if advice := advice_on_cut(outcome.states):
         print(f"hqm: {advice}.", file=sys.stderr)
     stored = sum(job.stored for job in jobs)
@@ -306,31 +310,34 @@ def _tell(
     show.spent(spent(session.store, jobs, session.options.compute.prices))
     state = f"{stored + outcome.asked} answers are stored in {session.store.path}{left}"
     if stop():
+        show.last_words(errors)
         print(f"hqm: interrupted: {state}. Go on with\n  {command()}", file=sys.stderr)
         raise typer.Exit(stop.status)
     if session.budget.reached:
+        show.last_words(errors)
         _end_at_the_bound(session, state)
-    return not outcome.failed and outcome.errors == outcome.refused
+    return not outcome.failed and outcome.errors == outcome.refused, errors
 
 
 def _end_at_the_bound(session: Session, state: str) -> NoReturn:
     """End a command that has reached a bound; print what it spent and how to go on."""
     budget = session.budget
+    again = "in" if budget.is_hopeless else "or go on with as much again by"
     print(
         f"hqm: {budget.reached} is reached: this command took {budget.spent()}; {state}. "
-        f"Raise the bound, or go on with as much again by\n  {command()}",
+        f"Raise the bound{'' if budget.is_hopeless else ','} {again}\n  {command()}",
         file=sys.stderr,
     )
     raise typer.Exit(1)
 
 
-def _judge(session: Session) -> bool:
-    """Ask the judges about the answers. Return whether every question got a reply."""
+def _judge(session: Session) -> tuple[bool, list[str]]:
+    """Ask the judges about the answers; the result is that of `_administer`."""
 
     if not session.options.judging.judges or not any(
         benchmark.roles for benchmark in session.benchmarks
     ):
-        return True
+        return True, []
     quiet = session.options.output.quiet
     with interruption(quiet, is_idle) as stop, judging(quiet) as progress:
         outcome = session.judge(progress, stop)
@@ -347,4 +354,5 @@ def _judge(session: Session) -> bool:
             session,
             f"the judges' replies are stored in {session.store.path}, {left} known ones are left",
         )
-    return not outcome.failed and outcome.errors == outcome.refused
+    again = outcome.errors - outcome.refused
+    return not outcome.failed and again == 0, show.errors(again, outcome.refused, outcome.reasons)

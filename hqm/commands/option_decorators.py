@@ -7,6 +7,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import math
 import os
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -123,7 +124,7 @@ def _checked(name: str, value: Any, known: Collection[str], place: str) -> Any:
     except ValidationError:
         read = None
     least = option.setting.least if option.setting else None
-    if read is None or (least is not None and not read >= least):
+    if read is None or (least is not None and not least <= read < math.inf):
         raise UsageError(
             f"{str(value)!r:.60} is no value of the setting {name}",
             place=place,

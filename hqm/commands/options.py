@@ -310,9 +310,7 @@ class Asking:
     ] = None
     seed: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", help="The base seed, from which every request's own seed is derived."
-        ),
+        Setting("The base seed, from which every request's own seed is derived."),
     ] = None
     probabilities: Annotated[
         bool,
@@ -328,9 +326,12 @@ class Asking:
             ),
         ),
     ] = False
-    retry_refused: Annotated[
+    retry_errors: Annotated[
         bool,
-        Setting("Ask again what a server turned away for good (400, 403: its filter, its length)."),
+        typer.Option(
+            "--retry-errors",
+            help=("Ask again what a server turned away for good, or replied to without an answer."),
+        ),
     ] = False
     until: Annotated[
         tuple[str, ...],
@@ -604,11 +605,11 @@ class Compute:
     ] = 0
     price_in: Annotated[
         float | None,
-        Setting("The price of a million tokens read, for the cost estimate."),
+        Setting("The price of a million tokens read, for the cost estimate.", least=0),
     ] = None
     price_out: Annotated[
         float | None,
-        Setting("The price of a million tokens written."),
+        Setting("The price of a million tokens written.", least=0),
     ] = None
 
     @property

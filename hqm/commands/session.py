@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from hqm.administration.administering import Outcome, added
 from hqm.administration.asks import (
     Administration,
     Asks,
@@ -43,7 +44,7 @@ from hqm.commands.options import Judging as JudgingOptions
 from hqm.commands.options import RunOptions
 from hqm.commands.record import record_of, study_costs
 from hqm.decisions.stopping import StoppedRun, StoppingRule, ask_until, deciding_metric
-from hqm.errors import DesignError, HQMError, UsageError
+from hqm.errors import DesignError, UsageError
 from hqm.forms.make_forms import read_form
 from hqm.imports.human_labels import HUMAN, labelled_by
 from hqm.imports.log_answers import (
@@ -55,7 +56,7 @@ from hqm.imports.log_answers import (
 )
 from hqm.indicators.flags import length_confound
 from hqm.judges.file_judge import BroughtJudge, Judge, judges_of, keep, stored
-from hqm.judges.judge_models import Judged, Judging, Progress
+from hqm.judges.judge_models import Judging, Progress
 from hqm.judges.judgements import AnswerTexts, JudgementSource, TakenJudgements, take_judgements
 from hqm.judges.procedure import Panel, Unit, parse_roles
 from hqm.labels.people_labels import (
@@ -316,14 +317,14 @@ class Session:
             return []
         others = {role: self._judge(name) for role, name in parse_roles(options.roles).items()}
         used = {role: respondent for role, respondent in others.items() if role in benchmark.roles}
-        retry = self.options.asking.retry_refused
+        retry = self.options.asking.retry_errors
         return [
             Judging(
                 self.asks,
                 benchmark,
                 Panel(self._judge(name), used),
                 budget=self.budget,
-                retry_refused=retry,
+                retry_errors=retry,
             )
             for name in asked
         ]
@@ -384,11 +385,11 @@ class Session:
             )
         return self._live(name)
 
-    def judge(self, progress: Progress | None = None, stop: Stop = never) -> Judged:
+    def judge(self, progress: Progress | None = None, stop: Stop = never) -> Outcome:
         """Ask the judges about every stored answer, and about the reference as often as `rejudge`
         says.
         """
-        outcomes: list[Judged] = []
+        outcomes: list[Outcome] = []
         at_work: Judging | None = None
         try:
             for judging, put in self._judgings(progress, stop):
@@ -399,19 +400,11 @@ class Session:
         finally:
             if at_work is not None:
                 at_work.close()
-        failed: dict[str, HQMError] = {}
-        for name, error in (pair for judged in outcomes for pair in judged.failed):
-            failed.setdefault(name, error)
-        return Judged(
-            sum(judged.asked for judged in outcomes),
-            sum(judged.errors for judged in outcomes),
-            tuple(failed.items()),
-            sum(judged.refused for judged in outcomes),
-        )
+        return added(outcomes)
 
     def _judgings(
         self, progress: Progress | None, stop: Stop
-    ) -> Iterator[tuple[Judging, Callable[[], Judged]]]:
+    ) -> Iterator[tuple[Judging, Callable[[], Outcome]]]:
         """Yield each panel with a function that asks it and leaves it open."""
         for benchmark in self.benchmarks:
             judges = self.panels(benchmark)
@@ -546,7 +539,7 @@ class Session:
         asking = self.options.asking
         wanted: dict[str, Any] = {
             "probabilities": asking.probabilities or asking.expected,
-            "retry_refused": asking.retry_refused,
+            "retry_errors": asking.retry_errors,
         }
         return [
             plan_job(self.asks, assignment, administration, **wanted)
@@ -793,7 +786,7 @@ def run_until(session: Session, stop: Stop = never, *, quiet: bool = True) -> li
                 seed=session.options.asking.seed or 0,
                 probabilities=session.options.asking.probabilities
                 or session.options.asking.expected,
-                retry_refused=session.options.asking.retry_refused,
+                retry_errors=session.options.asking.retry_errors,
                 say=lambda text: say(f"hqm: {text}"),
             )
         )

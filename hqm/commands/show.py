@@ -10,7 +10,7 @@ import re
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -511,7 +511,7 @@ def plan(made: Plan, as_json: bool) -> None:
             "The judges' further questions, and their tokens and cost, come on top of what is"
             " planned."
         )
-    refused(made.refused)
+    last_words(errors(0, made.refused, {}))
     for name, (gone, all_) in made.images.items():
         if gone:
             print(
@@ -535,18 +535,38 @@ def _numbers(of: Mapping[str, Any], unpriced: str = "") -> list[str]:
     ]
 
 
-def refused(count: int) -> None:
-    """Print how many questions a server refused for good, if any."""
-    if count:
-        print(
-            f"hqm: {count} questions were turned away by the server for good and are not asked"
-            " again; --set retry_refused=true asks them.",
-            file=sys.stderr,
+def errors(again: int, final: int, why: Mapping[str, int]) -> list[str]:
+    """The sentence on answers that are errors: how many are asked again, how many are not, and the
+    reasons.
+
+    >>> errors(0, 0, {})
+    []
+    """
+    parts = []
+    if again:
+        parts.append(f"{again} answers are errors; run the same command again to ask them again.")
+    if final:
+        parts.append(
+            f"{final} questions were turned away by the server for good, or replied to without an"
+            " answer, and are not asked again; --retry-errors asks them."
         )
+    if why:
+        parts.append(f"{'; '.join(reasons(why))}.")
+    return [" ".join(parts)] if parts else []
 
 
-_VARYING = re.compile(r"\S*[/\\]\S*|\S+\.(?:jpe?g|png|webp|gif|bmp)\b|\b[0-9a-f]{8,}\b|\d+", re.I)
-"""What differs between two errors of one kind: paths, pictures, hashes, numbers."""
+def last_words(sentences: Iterable[str]) -> None:
+    """Print what a command has to say last."""
+    for sentence in sentences:
+        print(f"hqm: {sentence}", file=sys.stderr)
+
+
+_VARYING = re.compile(
+    r"\S*[/\\]\S*|\S+\.(?:jpe?g|png|webp|gif|bmp)\b|\b[0-9a-f]{8,}\b"
+    r"|(?<!answered )\b\d+",
+    re.I,
+)
+"""What differs between two errors of one kind: paths, pictures, hashes, numbers but for a status."""
 _REASONS = 3
 """Kinds of errors that are shown; of further ones, only how many there are."""
 

@@ -203,7 +203,7 @@ def ask_until(
     budget: Budget | None = None,
     seed: int = 0,
     probabilities: bool = False,
-    retry_refused: bool = False,
+    retry_errors: bool = False,
     say: Callable[[str], None] = lambda _: None,
 ) -> StoppedRun:
     """Ask a benchmark's pictures in a random order until a rule is met for each respondent.
@@ -243,7 +243,7 @@ def ask_until(
             " drawn",
             remedy="Leave out --until.",
         )
-    plans = {"probabilities": probabilities, "retry_refused": retry_refused}
+    plans = {"probabilities": probabilities, "retry_errors": retry_errors}
     run = _Run(rule, metric, asks, benchmark, assignments, order)
     spent = budget or Budget()
     asking = _Asking(asks, stop, spent, plans)

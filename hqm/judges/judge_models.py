@@ -8,10 +8,12 @@ costs nothing; with another `asking` it asks anew.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from hqm.administration.administering import Outcome, give_budget
 from hqm.administration.asks import Asks
 from hqm.administration.costs import prices_of
 from hqm.administration.engines.local import Stop, answer_here, is_light, never
@@ -23,7 +25,7 @@ from hqm.respondents.base import Request, Respondent, RespondentName, Sampling, 
 from hqm.respondents.server_limits import Budget, Hold
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.signature import digest, request_seed
-from hqm.store.database import Ask, Store, ask, has_answered, refused
+from hqm.store.database import Ask, Store, ask, refused
 from hqm.types import Cell, Form, Response
 
 WAVES = 200
@@ -49,19 +51,6 @@ class _Question:
     request: Request
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What came of judging: how many questions were asked, how many of them have no reply, which
-    judges were given up.
-    """
-
-    asked: int
-    errors: int
-    failed: tuple[tuple[str, HQMError], ...] = ()
-    refused: int = 0
-    """The errors that a server turned away for good; they are not asked again."""
-
-
 class Judging:
     """A panel that judges the answers to one benchmark.
 
@@ -78,7 +67,7 @@ class Judging:
         `[judging]` after it.
     budget
         What may be spent; when a bound is reached, nothing more is asked.
-    retry_refused
+    retry_errors
         Ask again what a server turned away for good.
     """
 
@@ -90,10 +79,10 @@ class Judging:
         overrides: Mapping[str, Any] | None = None,
         *,
         budget: Budget | None = None,
-        retry_refused: bool = False,
+        retry_errors: bool = False,
     ) -> None:
         self.asks, self.benchmark, self.panel = asks, benchmark, panel
-        self.budget, self.retry_refused = budget or Budget(), retry_refused
+        self.budget, self.retry_errors = budget or Budget(), retry_errors
         chosen = {name: value for name, value in (overrides or {}).items() if value is not None}
         self._default = Sampling(**{**benchmark.card.judging.model_dump(), **chosen})
         self._open: Respondent | None = None
@@ -152,7 +141,7 @@ class Judging:
         stop: Stop = never,
         *,
         keep_open: bool = False,
-    ) -> Judged:
+    ) -> Outcome:
         """Ask until nothing is missing; every reply is stored as it comes in. Once `stop` is true,
         nothing new is asked.
 
@@ -172,7 +161,7 @@ class Judging:
         stop: Stop = never,
         *,
         keep_open: bool = False,
-    ) -> Judged:
+    ) -> Outcome:
         """Ask what each stage says of units that people labelled, until nothing is missing;
         `keep_open` as for `judge`.
         """
@@ -198,7 +187,7 @@ class Judging:
         progress: Progress | None,
         stop: Stop,
         keep_open: bool,
-    ) -> Judged:
+    ) -> Outcome:
         try:
             return self._ask_until_known(run, number, progress, stop)
         finally:
@@ -207,9 +196,10 @@ class Judging:
 
     def _ask_until_known(
         self, run: Callable[[Asking], None], number: int, progress: Progress | None, stop: Stop
-    ) -> Judged:
+    ) -> Outcome:
         """Run a procedure on stored replies, ask what it missed, and run it again."""
         asked = errors = turned_away = 0
+        reasons: Counter[str] = Counter()
         failed: dict[str, HQMError] = {}
         asking = self.asking(number, retry=True)
         for _ in range(WAVES):
@@ -225,14 +215,18 @@ class Judging:
             for question, response in self._ask(questions, number, failed, stop):
                 asking.learn(question, response)
                 asked += 1
-                errors += response.outcome != "ok"
+                if response.outcome != "ok":
+                    errors += 1
+                    reasons[response.reason or f"the reply is {response.outcome}"] += 1
                 turned_away += response.state == "error" and "final" in response.detail
                 if progress:
                     progress(named(self.panel.label, number), asked, len(questions))
         # what failed, or still comes back with new questions, is counted: the command did not do
         # what it was asked to
         left = sum(question.respondent.name not in failed for question in asking.missing.values())
-        return Judged(asked, errors + left, tuple(failed.items()), turned_away)
+        return Outcome(
+            asked, errors + left, tuple(failed.items()), refused=turned_away, reasons=reasons
+        )
 
     def _ask(
         self, questions: Sequence[_Question], number: int, failed: dict[str, HQMError], stop: Stop
@@ -284,11 +278,8 @@ class Judging:
         self, judge: Respondent, requests: list[Request], holds: dict[int, Hold]
     ) -> list[Request]:
         """The requests that the bounds allow. A server checks each of its requests itself."""
-        if hasattr(judge, "budget"):
-            number = self.store.find_respondent(judge.name, self.identity(judge))
-            judge.budget = self.budget
-            judge.has_answered = number is not None and has_answered(self.store, number)  # type: ignore[attr-defined]
-        elif self.budget.bounded:
+        counts = give_budget(judge, self.budget, self.store, [self.identity(judge)])
+        if not counts and self.budget.bounded:
             requests, held = self.budget.admit(requests, prices_of(judge))
             holds.update(zip(map(id, requests), held, strict=True))
         return requests
@@ -396,7 +387,7 @@ class Asking:
         if judge.name not in self._turned_away:
             store = self.judging.store
             number = store.find_respondent(judge.name, self.judging.identity(judge))
-            known = number is not None and not self.judging.retry_refused
+            known = number is not None and not self.judging.retry_errors
             self._turned_away[judge.name] = (
                 refused(store, number, self.number) if known and number else set()
             )

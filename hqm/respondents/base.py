@@ -312,6 +312,18 @@ class RespondentName:
         return value
 
 
+def prices_in(name: RespondentName) -> tuple[float, float] | None:
+    """Money per million tokens read and written, as a name gives it.
+
+    >>> prices_in(RespondentName.parse("openai/x?price_in=3"))
+    (3.0, 3.0)
+    """
+    if not (name.option("price_in") or name.option("price_out")):
+        return None
+    read = name.number("price_in", 0)
+    return read, name.number("price_out", read)
+
+
 # Saying that something takes long: whoever loads a model or computes for minutes names it, and a
 # command may listen.
 #

@@ -48,16 +48,6 @@ class BufferPool:
 
     def __init__(self) -> None:
         self._free: list[torch.Tensor] = []
-        self._numbers = True
-
-    def drop_if_nan(self, scores: torch.Tensor) -> None:
-        """Stop reusing memory once a model's scores contain NaN.
-
-        Reused memory is not cleared, and a NaN in a hidden position would still spoil other rows.
-        """
-        if self._numbers and scores.device.type == "cpu" and bool(scores.isnan().any()):
-            self._numbers = False
-            self._free.clear()
 
     def forget(self) -> None:
         """Free the memory."""
@@ -80,7 +70,7 @@ class BufferPool:
     def give(self, buffers: KeyValueBuffers) -> None:
         """Take back the memory of finished rows."""
         for memory in (side for layer in buffers.layers for side in layer):
-            if memory.device.type == "cpu" and self._numbers:
+            if memory.device.type == "cpu":
                 self._free.append(torch.empty(0, dtype=memory.dtype).set_(memory.untyped_storage()))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import queue
 import threading
 import time
@@ -13,7 +14,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from hqm.errors import RespondentError, UsageError
-from hqm.respondents.base import Request, RespondentName, Sampling, picture_part
+from hqm.respondents.base import Request, RespondentName, Sampling, picture_part, prices_in
 from hqm.respondents.kinds import SERVER
 from hqm.respondents.server_client import (
     Client,
@@ -35,7 +36,6 @@ from hqm.respondents.server_limits import (
     Concurrency,
     Hold,
     Pace,
-    Prices,
     says_when,
     tokens_in,
     wanted_pause,
@@ -177,7 +177,7 @@ def _mode_of(name: RespondentName) -> str:
 # as long as the server says while the others go on; where the server turns away
 # whatever it is asked, and at 503 with a time, nobody asks until then. What still fails comes
 # back in the state `error`, with the reason; the others go on. What a server refuses to answer
-# for good (400, 403, 413, 422) is marked as final. A refused key, an unknown model or a
+# for good (400, 403, 413, 451, ...) is marked as final, and so is a reply that holds no answer. A refused key, an unknown model or a
 # redirection ends the respondent at once; so does a 403 as long as nothing was answered.
 #
 # Each answer is handed over as it comes, and the next request begins when that answer is stored:
@@ -199,9 +199,9 @@ def _mode_of(name: RespondentName) -> str:
 #                              none for others)
 
 _FATAL = {401: "refuses the key", 404: "knows no such model or address"}
-_FINAL = frozenset({400, 403, 413, 422})
+_FINAL = frozenset({400, 403, 413, 414, 415, 422, 431, 451})
 """What a server says of one request and will say again: it is too long, its format is wrong, a
-filter refuses it.
+filter or a law refuses it.
 """
 _PASSING = frozenset({408, 409, 425, 429})
 _BROKEN_OFF = Response("", "error", "the request was broken off")
@@ -270,10 +270,7 @@ class OpenAIRespondent:
         self.max_reply = int(name.number("max_reply", 1_000_000))
         self.pace = Pace(name.number("requests_per_minute", 0), name.number("tokens_per_minute", 0))
         self._bodies = BodyWriter(name)
-        self.prices: Prices | None = None
-        if name.option("price_in") or name.option("price_out"):
-            read = name.number("price_in", 0)
-            self.prices = (read, name.number("price_out", read))
+        self.prices = prices_in(name)
         self.key_env = name.option("key_env")
         check_variable(self.base_url, self.key_env, self.name)
         self.give_up_after, self.backoff = give_up_after, backoff
@@ -407,10 +404,9 @@ class OpenAIRespondent:
         a row.
         """
         # what a server turns away for good says nothing about the next request, once it has
-        # answered any
-        failed = response.state == "error" and not (
-            self.has_answered and "final" in response.detail
-        )
+        # answered any; a reply without an answer is paid for, and twenty in a row are enough
+        turned_away = "final" in response.detail and "status" in response.detail
+        failed = response.state == "error" and not (self.has_answered and turned_away)
         failures = floor.failures = floor.failures + 1 if failed else 0
         if floor.denied and self.has_answered:
             denied, floor.denied = floor.denied, []
@@ -482,7 +478,8 @@ class OpenAIRespondent:
                 )
             finally:
                 self.budget.end(hold, request, response)
-            if "final" in response.detail and self._bodies.simplify(settings.sent, response.reason):
+            turned_away = "final" in response.detail and "status" in response.detail
+            if turned_away and self._bodies.simplify(settings.sent, response.reason):
                 continue
             if attempt:
                 response = response._replace(detail={**response.detail, "retries": attempt})
@@ -528,7 +525,9 @@ class OpenAIRespondent:
             took, processed = time.monotonic() - began, self._bodies.processed
             read = read_reply(json.loads(reply), took, self.model, request, processed=processed)
             response = self._clean.response(read)
-            return response, wait if response.state == "error" else None
+            response = response._replace(reason=shown(response.reason))
+            again = response.state == "error" and "final" not in response.detail
+            return response, wait if again else None
         except RefusedRequest as refusal:
             too_much = refusal.status in (429, 503)
             everybody = too_much and self.concurrency.refused(sent, time.monotonic())
@@ -537,9 +536,12 @@ class OpenAIRespondent:
             self.concurrency.refused(sent, time.monotonic())
             reason = f"Timeout: no whole reply came within {self.timeout:g} s"
         except aiohttp.ClientConnectionError as error:
-            reason = f"the connection broke off: {error}"
+            number = getattr(error, "errno", None) or 0
+            why = os.strerror(number).lower() if number > 0 else str(error)
+            reason = f"the connection broke off: {why}"
         except ReplyTooLarge as error:
-            reason, wait = f"ReplyTooLarge: {error}", None
+            what = f"ReplyTooLarge: {error}"
+            return Response("", "error", shown(self._clean(what)), {"final": True}), None
         except Exception as error:  # whatever a server sends costs one answer and never the run
             reason = f"{type(error).__name__}: {error}"
         return Response("", "error", shown(self._clean(reason))), wait
@@ -552,14 +554,14 @@ class OpenAIRespondent:
         """
         status, message = refusal.status, shown(self._clean(refusal.message))
         if status in _FATAL:
-            what = f"the server {_FATAL[status]} ({status}: {message})"
+            what = f"the server {_FATAL[status]} ({message})"
             raise RespondentError(what, place=self.name, remedy="Correct the name or the key.")
         if 300 <= status < 400 and not self.has_answered:
             to = shown(self._clean(refusal.headers.get("location", "another address")))
             what = f"the server answers {status} and redirects to {to}, which is not followed"
             raise RespondentError(what, place=self.name, remedy="Name the address that answers.")
         detail = {"status": status, **({"final": True} if status in _FINAL else {})}
-        response = Response("", "error", f"the server answered {status}: {message}", detail)
+        response = Response("", "error", f"the server answered {message}", detail)
         passing = status in _PASSING or status >= 500
         passing = passing and refusal.code != "insufficient_quota"
         wait = wanted_pause(refusal.headers, attempt, self.backoff) if passing else None

@@ -148,7 +148,14 @@ class Scheduler:
             shift = torch.cat([shift for _, shift in parts])
         read = [part for part, _ in parts]
         drawn, fresh = begin(
-            self.model, blocks, read, shift, self._choose, self._most, self._ahead, self._pool
+            self.model,
+            blocks,
+            read,
+            shift,
+            self.chooser.choose,
+            self._most,
+            self._ahead,
+            self._pool,
         )
         last = next(
             (
@@ -207,7 +214,7 @@ class Scheduler:
             read,
             shift,
             scored,
-            self._choose,
+            self.chooser.choose,
             self.first,
             self._ahead,
             self._pool,
@@ -218,15 +225,10 @@ class Scheduler:
         if self._running is not None and (self._running.full or self._running.needs_repacking):
             self._running = merge_batches([self._running], self._ahead, self._pool)
         if self._running is not None:
-            self._note(self._running.step(self._choose), self._running)
+            self._note(self._running.step(self.chooser.choose), self._running)
             if not self._running.alive:
                 self._pool.give(self._running.buffers)
                 self._running = None
-
-    def _choose(self, scores: Any, rows: Sequence[int]) -> Any:
-        """The next token of each row."""
-        self._pool.drop_if_nan(scores)
-        return self.chooser.choose(scores, rows)
 
     def _note(self, drawn: dict[int, int], running: DecodingBatch) -> None:
         over = set()

@@ -52,9 +52,7 @@ class RefusedRequest(Exception):  # noqa: N818 (it says what the server did)
         fields = error if isinstance(error, dict) else {}
         reason = fields.get("message")
         self.status, self.headers, self.code = status, headers, fields.get("code")
-        self.message = f"Error code: {status}"
-        if isinstance(reason, str) and reason:
-            self.message = f"{self.message} - {reason}"
+        self.message = f"{status}: {reason}" if isinstance(reason, str) and reason else f"{status}"
         super().__init__(self.message)
 
 

@@ -502,8 +502,11 @@ def _is_worth(limit: int, rate: float, base: int, base_rate: float) -> bool:
 PICTURE_TOKENS = 576
 """Tokens of a picture where nothing else is known: those of LLaVA-1.5."""
 CHARACTERS_A_TOKEN = 4
-_MOST_TOKENS = 1 << 32
+MOST_TOKENS = 1 << 32
 """More tokens than any request has: a server that counts more has not counted."""
+
+_ROUNDING = 1e-9
+"""The share of a sum of prices that may be rounding."""
 
 Prices = tuple[float, float]
 """Money per million tokens read and written."""
@@ -558,12 +561,19 @@ class Budget:
     _held_tokens: int = field(default=0, init=False)
     _held_cost: float = field(default=0.0, init=False)
     _largest: int = field(default=0, init=False)
-    """The most tokens that a request was seen to read beyond the estimate of its text."""
+    """The most tokens that a request was seen to take beyond the estimate of its text and the limit
+    of its answer.
+    """
 
     @property
     def bounded(self) -> bool:
         """Whether there is any bound."""
         return (self.max_requests, self.max_tokens, self.max_cost) != (None, None, None)
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether no request was begun because one of an earlier run took more than is allowed."""
+        return not self.requests and self._largest > 0
 
     def begin(self, request: Request, prices: Prices | None) -> Hold | None:
         """Let a request through; None where the bounds do not allow it.
@@ -589,6 +599,12 @@ class Budget:
         self.requests += 1
         self._held_tokens, self._held_cost = held_tokens, held_cost
         return hold
+
+    def expect(self, excess: int) -> None:
+        """Take a request to need so many tokens more than its text and its limit say, because one
+        did in an earlier run.
+        """
+        self._largest = max(self._largest, excess)
 
     def admit(
         self, requests: Sequence[Request], prices: Prices | None
@@ -620,14 +636,19 @@ class Budget:
             _counted(response.detail, "tokens_in"),
             _counted(response.detail, "tokens_out"),
         )
-        if read is not None:
-            self._largest = max(self._largest, read - estimate)
         read = estimate if read is None else read
-        written = len(response.text) // CHARACTERS_A_TOKEN if written is None else written
+        if written is None:
+            reasoned = _counted(response.detail, "tokens_reasoning") or 0
+            written = len(response.text) // CHARACTERS_A_TOKEN + reasoned
         if "status" in response.detail:
             read = written = 0
+        self.expect(read - estimate + max(0, written - request.sampling.max_tokens))
         self.tokens += read + written
         self.cost += price(read, written, hold.prices)
+        if self.max_tokens is not None and self.tokens > self.max_tokens:
+            self.reached = f"--max-tokens-total {self.max_tokens}"
+        elif self.max_cost is not None and self.cost > self.max_cost * (1 + _ROUNDING):
+            self.reached = f"--max-cost {self.max_cost:g}"
 
     def cancel(self, hold: Hold) -> None:
         """Cancel the reservation of a request that was never sent."""
@@ -641,13 +662,17 @@ class Budget:
     def spent(self) -> str:
         """What was spent, for a sentence."""
         money = f" at a price of {self.cost:.4f}" if self.cost or self.max_cost is not None else ""
-        return f"{self.requests:,} requests and {self.tokens:,} tokens{money}"
+        taken = f"{self.requests:,} requests and {self.tokens:,} tokens{money}"
+        if not self.is_hopeless:
+            return taken
+        more = f"{self._largest:,} tokens more than its text and its limit have"
+        return f"{taken}, because a request of an earlier run took {more}"
 
 
 def _counted(detail: Mapping[str, Any], name: str) -> int | None:
     count = detail.get(name)
     return (
         count
-        if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < _MOST_TOKENS
+        if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < MOST_TOKENS
         else None
     )

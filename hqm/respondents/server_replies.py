@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hqm.respondents.base import Request
+from hqm.respondents.server_limits import CHARACTERS_A_TOKEN
 from hqm.types import Response
 
 # The words that an answer may begin with, and their probabilities from the tokens that a server
@@ -195,24 +196,30 @@ def read_reply(
     *,
     processed: bool = False,
 ) -> Response:
-    """Read a server's reply; a malformed one becomes an error.
+    """Read a server's reply; one without an answer in it becomes an error that is final, because
+    the same question brings it again.
 
     Where the request names the words that the answer may be, their probabilities are kept;
-    `processed` says that the server's log probabilities have temperature and top-p in them.
+    `processed` says that the server's log probabilities have temperature and top-p in them. What a
+    model reasons before it answers is counted, and never read as its answer.
     """
     choice = _first(_member(reply, "choices"))
     message = _member(choice, "message")
     if not isinstance(message, dict):
-        return Response("", "error", "the server's reply holds no message")
+        fault = _member(reply, "error")
+        if fault:  # some servers say "overloaded" with a status of 200, and not the next time
+            said = _member(fault, "message") or fault
+            return Response("", "error", f"the server's reply holds no message but {said!r}")
+        return Response("", "error", "the server's reply holds no message", {"final": True})
+    content, reasoning = _parts(message)
     detail = {
         "seconds": round(seconds, 4),
-        **_usage(_member(reply, "usage")),
+        **_usage(_member(reply, "usage"), reasoning),
         **_logprobs(choice, request, processed),
     }
     if _member(reply, "model") not in (model, None, ""):
         detail["model"] = str(reply["model"])  # what a name that moves ("gpt-4o") stood for
-    content = message.get("content")
-    text: str = content if isinstance(content, str) else ""
+    text = content or ""
     refusal, finish = message.get("refusal"), choice.get("finish_reason")
     if isinstance(refusal, str) and refusal:
         return Response(text or refusal, "refused", "the model declined", detail)
@@ -220,17 +227,43 @@ def read_reply(
         return Response(text, "refused", "the server's filter withheld it", detail)
     if finish == "length":
         return Response(text.strip(), "truncated", "it was cut at the limit of tokens", detail)
-    if not isinstance(content, str):
-        return Response("", "error", "the server's message holds no text", detail)
+    called = message.get("tool_calls") or message.get("function_call")
+    if content is None or ((reasoning or called) and not text.strip()):
+        holds = "no text"
+        if reasoning or called:
+            holds = f"{'reasoning' if reasoning else 'a call of a tool'} and no answer"
+        detail["final"] = True
+        return Response("", "error", f"the server's message holds {holds}", detail)
     return Response(text.strip(), "ok", "", detail)
 
 
-def _usage(usage: Any) -> dict[str, Any]:
-    """Tokens read, of them found in the server's cache, and written."""
+def _parts(message: Mapping[str, Any]) -> tuple[str | None, str]:
+    """The answer of a message, None where there is none; and what was reasoned before it.
+
+    Servers give the reasoning beside the answer (`reasoning_content`, `reasoning`), or both as the
+    parts of a list.
+    """
+    content = message.get("content")
+    beside = (message.get(name) for name in ("reasoning_content", "reasoning"))
+    reasoning = next((text for text in beside if isinstance(text, str)), "")
+    if not isinstance(content, list):
+        return (content if isinstance(content, str) else None), reasoning
+    texts = [_member(part, "text") for part in content if _member(part, "type") == "text"]
+    others = [part for part in content if _member(part, "type") in ("thinking", "reasoning")]
+    if len(texts) + len(others) < len(content) or not all(isinstance(text, str) for text in texts):
+        return None, reasoning
+    return ("".join(texts) if texts else None), reasoning or "".join(map(str, others))
+
+
+def _usage(usage: Any, reasoning: str) -> dict[str, Any]:
+    """Tokens read, of them found in the server's cache, written, and of these reasoned."""
+    details = _member(usage, "completion_tokens_details")
+    reasoned = _member(details, "reasoning_tokens")
     counts = {
         "tokens_in": _member(usage, "prompt_tokens"),
         "tokens_out": _member(usage, "completion_tokens"),
         "tokens_cached": _member(_member(usage, "prompt_tokens_details"), "cached_tokens"),
+        "tokens_reasoning": reasoned or len(reasoning) // CHARACTERS_A_TOKEN or None,
     }
     return {name: count for name, count in counts.items() if isinstance(count, int)}
 

@@ -72,14 +72,22 @@ class TokenSampler:
         return self.first.pop(row, {})
 
     def choose(self, scores: Any, rows: Sequence[int]) -> Any:
-        """Draw the next token of each row of `scores`; `rows` names their random streams."""
+        """Draw the next token of each row of `scores`; `rows` names their random streams.
+
+        Raises
+        ------
+        FloatingPointError
+            A row has NaN among its scores: no token follows from them.
+        """
         noted = [
             place for place, row in enumerate(rows) if row in self._wanted or row in self._watch
         ]
         if self.temperature == 0:
             if noted:
                 self._note(torch.softmax(_wide(scores), dim=-1), rows, noted)
-            return scores.argmax(dim=-1)
+            chosen = scores.argmax(dim=-1)  # that of a NaN where there is any
+            _check_numbers(scores.gather(-1, chosen[:, None]))
+            return chosen
         chances = torch.softmax(_wide(scores) / self.temperature, dim=-1)
         if self.top_p < 1:
             ranked, order = chances.sort(dim=-1, descending=True, stable=True)
@@ -90,6 +98,7 @@ class TokenSampler:
         if noted:
             self._note(chances / chances.sum(dim=-1, keepdim=True), rows, noted)
         passed = chances.cumsum(dim=-1)
+        _check_numbers(passed[:, -1])
         numbers = tensor_on(
             [self._streams[row].random() for row in rows], passed.device, passed.dtype
         )
@@ -117,6 +126,11 @@ class TokenSampler:
                 for word, tokens in own.items()
                 if tokens
             }
+
+
+def _check_numbers(values: Any) -> None:
+    if bool(values.isnan().any()):
+        raise FloatingPointError("the model's scores of the next token are NaN")
 
 
 def _wide(scores: Any) -> Any:

@@ -725,16 +725,17 @@ def has_answered(store: Store, respondent: int) -> bool:
 def refused(store: Store, respondent: int, run: int) -> set[str]:
     """The digests of the asks whose last attempt a server turned away for good.
 
-    Empty for a respondent that never answered anything: then the fault need not be the question's.
+    Where a respondent never answered anything, a status may have other reasons than the question;
+    a reply without an answer was paid for all the same.
     """
-    if not has_answered(store, respondent):
-        return set()
     query = (
         "SELECT a.digest FROM answers x JOIN asks a ON a.id = x.ask WHERE respondent = ?1 AND run ="
-        " ?2 AND state = 'error' AND json_extract(detail, '$.final') AND attempt = (SELECT"
+        " ?2 AND state = 'error' AND json_extract(detail, '$.final') AND (?3 OR"
+        " json_extract(detail, '$.status') IS NULL) AND attempt = (SELECT"
         " MAX(attempt) FROM answers y WHERE y.respondent = ?1 AND y.run = ?2 AND y.ask = x.ask)"
     )
-    return {row[0] for row in store.select(query, respondent, run)}
+    answered = has_answered(store, respondent)
+    return {row[0] for row in store.select(query, respondent, run, answered)}
 
 
 __all__ = ["Ask", "Store", "ask"]

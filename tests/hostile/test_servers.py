@@ -241,7 +241,6 @@ MISBEHAVING: list[tuple[str, Talk, str]] = [
     ("a message of null", says(body({"choices": [{"message": None}]})), ""),
     ("a message that is a list", says(body({"choices": [{"message": ["Yes."]}]})), ""),
     ("content that is a number", says(body(choice(content=5))), ""),
-    ("content that is a list", says(body(choice(content=[{"type": "text", "text": "Yes."}]))), ""),
     ("an error in a success", says(body({"error": {"message": "overloaded"}})), ""),
     (
         "status 302",
@@ -368,6 +367,7 @@ def test_a_later_request_says_of_it_what_the_first_says(talk: Talk, words: str) 
 GOOD = [
     ("a BOM", says(http("200 OK", b"\xef\xbb\xbf" + OK, TYPE))),
     ("no content type", says(http("200 OK", OK))),
+    ("content that is a list", says(body(choice(content=[{"type": "text", "text": "Yes."}])))),
     (
         "chunks of one byte",
         says(CHUNKED + b"".join(b"1\r\n%c\r\n" % byte for byte in OK) + b"0\r\n\r\n"),
@@ -474,13 +474,13 @@ def test_a_question_that_is_turned_away_is_stored_and_not_asked_again(
             out + err
         )
         assert f"{len(bad)} questions were turned away" in err
-        assert "--set retry_refused=true" in err
+        assert "--retry-errors" in err
         assert len(server.asked) == 40, "no second attempt at what is turned away"
         code, out, err = run(*command(yes_no, name))
         assert (code, len(server.asked)) == (0, 40), "nothing is asked again"
         assert "asked 0, stored before 38" in out or "asked 0, stored before 39" in out
         assert "turned away" in err, "it is said every time"
-        code, out, _ = run(*command(yes_no, name, "--set", "retry_refused=true"))
+        code, out, _ = run(*command(yes_no, name, "--retry-errors"))
         assert (code, len(server.asked)) == (0, 40 + len(bad))
     reasons = [reason for state, reason, _ in stored(yes_no) if state == "error"]
     assert len(reasons) == 2 * len(bad)
@@ -497,7 +497,7 @@ def test_what_is_turned_away_no_more_is_an_answer(yes_no: Path, run: Run) -> Non
         bad.clear()
         assert (
             "asked 1, stored before 39, errors 0"
-            in run(*command(yes_no, name, "--set", "retry_refused=true"))[1]
+            in run(*command(yes_no, name, "--retry-errors"))[1]
         )
         assert "turned away" not in run(*command(yes_no, name))[2]
 
@@ -565,6 +565,91 @@ def test_what_may_pass_is_tried_again_and_asked_again(yes_no: Path, run: Run, st
         assert len(server.asked) == 41
         run(*command(yes_no, name))
         assert len(server.asked) == 43
+
+
+# --- why answers are errors, and what is not paid for again ---
+
+
+def test_the_last_sentence_says_why_and_what_is_not_asked_again(yes_no: Path, run: Run) -> None:
+    """Of forty questions: reasoning, tool calls, 451 and another shape, which come again; a quota,
+    which may not.
+    """
+
+    def reply(_number: int, asked: dict[str, Any], _headers: dict[str, str]) -> Any:
+        kind = int(question(asked).split()[2]) % 8
+        shapes = (
+            choice(content=None, reasoning_content="yes"),
+            choice(content=None, tool_calls=[{"type": "function"}]),
+            {"answer": "yes"},
+        )
+        if kind < len(shapes):
+            return 200, JSON, json.dumps(shapes[kind]).encode()
+        refused = {3: failure(451, "by law"), 4: failure(402, "quota exhausted")}
+        return refused.get(kind) or completion("Yes.")
+
+    with PlannedServer(reply) as server:
+        name = f"openai/tiny@{server.url}?concurrency=3&retries=0"
+        code, _, err = run(*command(yes_no, name))
+        last = err.strip().splitlines()[-1]
+        assert (code, len(server.asked)) == (1, 40)
+        assert tells(last, "run.errors-left", errors=5)
+        assert tells(last, "run.final-errors", final=20)
+        assert last.count("; 5 answers: ") == 2, last
+        code, _, err = run(*command(yes_no, name))
+        assert (code, len(server.asked)) == (1, 45), "only the quota is tried again"
+        assert "5 answers: the server answered 402: quota exhausted." in err.splitlines()[-1]
+        run(*command(yes_no, name, "--retry-errors"))
+        assert len(server.asked) == 70
+
+
+def test_paid_replies_without_an_answer_are_not_paid_again_where_nothing_was_answered(
+    yes_no: Path, run: Run
+) -> None:
+    tool = choice(content=None, tool_calls=[{"type": "function"}])
+    with PlannedServer(lambda *_: (200, JSON, json.dumps(tool).encode())) as server:
+        name = f"openai/tiny@{server.url}?concurrency=1"
+        for status, so_far in ((1, 20), (1, 40), (0, 40)):
+            assert run(*command(yes_no, name))[0] == status
+            assert len(server.asked) == so_far, "twenty in a row end a run"
+
+
+@pytest.mark.parametrize(("option", "most"), [("--max-tokens-total", 2_000), ("--max-cost", 0.5)])
+@pytest.mark.parametrize("counts_of", ["prompt_tokens", "completion_tokens"])
+def test_a_server_that_counts_more_than_the_bound_ends_this_run_and_the_next(
+    yes_no: Path, run: Run, option: str, most: float, counts_of: str
+) -> None:
+    usage = {"prompt_tokens": 10, "completion_tokens": 1, counts_of: 1_000_000}
+    reply = {**json.loads(OK), "usage": usage}
+    with PlannedServer(lambda *_: (200, JSON, json.dumps(reply).encode())) as server:
+        name = f"openai/tiny@{server.url}?concurrency=1&price_in=1"
+        given = (option, most, "--max-tokens", 8)
+        code, _, err = run(*command(yes_no, name, *given))
+        assert (code, len(server.asked), f"{option} {most:g} is reached" in err) == (1, 1, True)
+        code, _, err = run(*command(yes_no, name, *given))
+        assert (code, len(server.asked)) == (1, 1)
+        assert tells(err, "requests.bound-hopeless")
+        assert run(*command(yes_no, name, "--limit", 1, *given))[0] == 0, "nothing is left to ask"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("openai/tiny@http://127.0.0.1:9/v1?price_in=-3", "--max-cost", 1),
+        ("vllm/tiny?price_in=-3", "--max-cost", 1),
+        ("vllm/tiny?price_out=nan", "--max-cost", 1),
+        ("openai/tiny@http://127.0.0.1:9/v1", "--set", "price_in=-3"),
+        ("openai/tiny@http://127.0.0.1:9/v1", "--set", "price_out=inf"),
+        ("openai/tiny@http://127.0.0.1:9/v1?price_in=3", "--max-cost", "nan"),
+        ("openai/tiny@http://127.0.0.1:9/v1?price_in=3", "--max-cost", -1),
+        ("openai/tiny@http://127.0.0.1:9/v1", "--max-requests", -1),
+    ],
+    ids=lambda wrong: " ".join(map(str, wrong)),
+)
+def test_a_price_or_a_bound_below_nought_is_refused(
+    yes_no: Path, run: Run, wrong: tuple[Any, ...]
+) -> None:
+    code, _, err = run(*command(yes_no, *wrong))
+    assert (code, "Traceback" in err) == (2, False), err
 
 
 # --- names ---
@@ -1095,10 +1180,7 @@ def test_a_judges_question_that_is_turned_away_is_not_asked_again(tmp_path: Path
         assert (code, "judges asked 20, errors 1" in out) == (0, True)
         assert "judges asked 0, errors 0" in run(*judged(tmp_path, name))[1]
         assert len(server.asked) == 20
-        assert (
-            "judges asked 1, errors 1"
-            in run(*judged(tmp_path, name, "--set", "retry_refused=true"))[1]
-        )
+        assert "judges asked 1, errors 1" in run(*judged(tmp_path, name, "--retry-errors"))[1]
 
 
 PLANS = [

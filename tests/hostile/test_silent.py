@@ -218,3 +218,25 @@ def test_a_model_whose_weights_are_not_whole_is_refused(
             attention="eager",
             name="hf/dim",
         )
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_scores_of_nan_end_a_respondent(
+    monkeypatch: pytest.MonkeyPatch, temperature: float
+) -> None:
+    """They are no token's: the first in the vocabulary was taken for the answer."""
+    import torch
+
+    respondent: Any = hqm.make_respondent("hf/shapes:half-trained")
+    model = type(respondent._loaded.model)
+    forward = model.forward
+
+    def without_numbers(self: Any, *arguments: Any, **named: Any) -> Any:
+        output = forward(self, *arguments, **named)
+        output.logits[...] = torch.nan
+        return output
+
+    monkeypatch.setattr(model, "forward", without_numbers)
+    asked = hqm.Request("Is it red?", None, hqm.Sampling(temperature=temperature), 0)
+    with pytest.raises(hqm.RespondentError, match="NaN"):
+        list(respondent.answer([asked]))

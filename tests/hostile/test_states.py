@@ -304,6 +304,33 @@ SERVED: dict[str, Said] = {
     "reasoning in the text": Said(
         message("<think>Let me see", "length"), "cut", "<think>Let me see"
     ),
+    "reasoning beside": Said(
+        message("Yes", reasoning_content="No, no. " * 50), "ok", "Yes", {"tokens_reasoning": 100}
+    ),
+    "reasoning beside, by another name": Said(
+        message("Yes", reasoning="No " * 4), "ok", "Yes", {"tokens_reasoning": 3}
+    ),
+    "reasoning and an end": Said(
+        message("", reasoning_content="It is yes."), "error", "", {"final": True}
+    ),
+    "a call of a tool": Said(
+        message(None, "tool_calls", tool_calls=[{"type": "function", "function": {"name": "f"}}]),
+        "error",
+        "",
+        {"final": True},
+    ),
+    "parts": Said(
+        message([{"type": "text", "text": "Ye"}, {"type": "text", "text": "s"}]), "ok", "Yes"
+    ),
+    "thinking in parts": Said(
+        message([{"type": "thinking", "thinking": "No"}, {"type": "text", "text": "Yes"}]),
+        "ok",
+        "Yes",
+    ),
+    "parts without text": Said(
+        message([{"type": "image", "data": ""}]), "error", "", {"final": True}
+    ),
+    "a number": Said(message(7), "error", "", {"final": True}),
     "blank, length": Said(message(" \n ", "length"), "cut"),
     "empty, content_filter": Said(message("", "content_filter"), "refused"),
     "null, content_filter": Said(message(None, "content_filter"), "refused"),
