@@ -127,7 +127,6 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     ],
     "spearman": lambda x: psy.spearman(*pair(x)),
     "standardized_reliability": lambda x: psy.standardized_reliability(psy.rho_g(x).rho, 12),
-    "temperature_curve": lambda x: psy.temperature_curve(x[0] * 2 - 1, [0, 0.5, 1]),
     "top_k_overlap": lambda x: psy.top_k_overlap(*pair(x), 3),
 }
 
@@ -162,7 +161,6 @@ ALSO: dict[str, Callable[[np.ndarray], Any]] = {
         x[0], types(x), ["ab"[i % 2] for i in range(x.shape[1])]
     ),
     "dimensionality": lambda x: psy.dimensionality(x[0], types(x), rng=gen(), permutations=19),
-    "benchmark_agreement": lambda x: psy.benchmark_agreement(*pair(x), gen(), halves=20),
     "answer_correlations": lambda x: psy.answer_correlations(
         *flat(x), np.tile(np.arange(x.shape[2]) // 2, x.shape[1])
     ),
@@ -188,7 +186,6 @@ ALSO: dict[str, Callable[[np.ndarray], Any]] = {
             "respondent": ("family", np.arange(x.shape[1]) // 2),
         },
     ),
-    "htmt": lambda x: psy.htmt(table(x), list("aabb"), "a", "b", gen(), replicates=50),
     "independent_differences": lambda x: psy.independent_differences(
         means(x)[0], np.full(x.shape[1], 1e-9)
     ),
@@ -212,9 +209,6 @@ ALSO: dict[str, Callable[[np.ndarray], Any]] = {
         flat(x)[0] + flat(x)[1],
         np.tile(np.arange(x.shape[2]) // 2, x.shape[1]),
     ),
-    "multitrait_multimethod": lambda x: psy.multitrait_multimethod(
-        table(x), list("aabb"), list("cdcd")
-    ),
     "noise_floor": lambda x: psy.noise_floor(means(x)[0], x.shape[2]),
     "omega_t": lambda x: psy.omega_t(table(x)),
     "pair_order": lambda x: psy.pair_order(means(x)[0], np.full(x.shape[1], 1e-12)),
@@ -224,7 +218,7 @@ ALSO: dict[str, Callable[[np.ndarray], Any]] = {
         x[0], np.where(np.arange(x.shape[2]) % 2, x[-1], np.nan), fewest=2
     ),
     "range_restriction": lambda x: psy.range_restriction(means(x)[0]),
-    "rasch": lambda x: psy.rasch(x[0], gate=False),
+    "rasch": lambda x: psy.rasch(x[0]),
     "rater_share": lambda x: psy.rater_share(x.reshape(len(x), -1).T, gen()),
     "reliability_difference": lambda x: psy.reliability_difference(
         means(x).T, means(x).T[:, ::-1], gen()
@@ -255,11 +249,11 @@ NO_ANSWERS = frozenset(
     "active_probabilities aggregate agreement_bounds benjamini_hochberg blind_solvability"
     " check_table compare_studies dawid_skene difference_over_clusters duplicate_items error_factor"
     " errors_from_disagreement expected_width forecast forecast_bounds grim scaled_scores holm"
-    " holm_in_order htmt_of icc_of_mean item_response never_narrower planted_faults shared_variance"
+    " holm_in_order icc_of_mean item_response never_narrower planted_faults shared_variance"
     " too_few_families too_few_respondents with_wrong_keys at_least holm_tests items_for_error"
     " labels_needed leakage_cues leave_one_out left_out_bounds length_cue own_words"
     " minimum_detectable_difference minres_loadings own_shifts pooled_labels prmse rater_replicates"
-    " resample rogan_gladen sampling_probability spearman_brown stream systematic_sample"
+    " resample rogan_gladen spearman_brown stream systematic_sample"
     " table_agreement type_coverage weighted_reliability williams_test".split()
 )
 
@@ -305,7 +299,7 @@ KINDS = (
 
 
 SLOW = frozenset(
-    "benchmark_agreement criterion_validity g_and_phi htmt independent_differences kendall_w"
+    "criterion_validity g_and_phi independent_differences kendall_w"
     " krippendorff_alpha omega_of_types label_error_candidates omega_t paired_differences partial_pearson rank_stability rasch"
     " rater_share reliability_difference repeated_measures stratified_alpha".split()
 )

@@ -69,8 +69,6 @@ def test_brennans_third_data_set() -> None:
     )
     decision = psy.d_study(study)
     assert (decision.g, decision.phi) == pytest.approx((0.639871, 0.554125), abs=5e-7)
-    fixed = psy.d_study(study, fixed=["i"])
-    assert (fixed.g, fixed.phi) == pytest.approx((0.806270, 0.785127), abs=5e-7)
 
 
 def test_components_against_a_mixed_model() -> None:
@@ -261,9 +259,3 @@ def test_wrong_arguments_are_refused() -> None:
         psy.d_study(study, {"p": 3})
     with pytest.raises(ValueError, match="1 level"):
         psy.d_study(study, {"i": 0})
-    with pytest.raises(ValueError, match="to fix"):
-        psy.d_study(study, fixed=["x"])
-    with pytest.raises(ValueError, match="keeps"):
-        psy.d_study(study, {"i": 3}, fixed=["i"])
-    with pytest.raises(ValueError, match="phi or g"):
-        psy.cheapest_designs(study, {"i": [1]}, lambda d: 1.0, coefficient="r")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.special import expit
 
 from hqm import psychometrics as psy
 
@@ -61,7 +62,7 @@ def reruns(p: np.ndarray, times: int, rng: np.random.Generator) -> Reruns:
     ],
 )
 def test_the_monte_carlo_table(n: int, sd: float, temperature: float, slack: float) -> None:
-    p = psy.sampling_probability(log_odds(n, sd), temperature)
+    p = expit(log_odds(n, sd) / temperature)
     seen, expected = reruns(p, 400, np.random.default_rng(1)), psy.expected_retest(p)
     error = 4 * seen.r.std() / math.sqrt(400)
     assert expected.rho.value == pytest.approx(seen.r.mean(), abs=slack + error)
@@ -75,7 +76,7 @@ def test_the_monte_carlo_table(n: int, sd: float, temperature: float, slack: flo
 
 
 def test_the_moments_are_exact() -> None:
-    p = psy.sampling_probability(log_odds(40, 0.8, respondents=5), 1.0)
+    p = expit(log_odds(40, 0.8, respondents=5))
     rng = np.random.default_rng(2)
     runs = (rng.random((20_000, *p.shape)) < p).mean(axis=2)
     expected = psy.expected_retest(p)
@@ -99,7 +100,7 @@ def test_the_closed_form_is_what_reruns_estimate() -> None:
     """rho_G from two real runs of the probabilities meets rho from the probabilities, and so does
     every SEM.
     """
-    p = psy.sampling_probability(log_odds(2000, 0.6), 1.0)
+    p = expit(log_odds(2000, 0.6))
     rng = np.random.default_rng(3)
     observed, expected = (
         psy.rho_g((rng.random((2, *p.shape)) < p).astype(float)),
@@ -117,24 +118,15 @@ def test_the_temperature_curve_falls() -> None:
     2.
     """
     odds = log_odds(1000, 0.3, seed=5)
-    curve = psy.temperature_curve(odds, [0, 0.01, 0.2, 0.5, 0.7, 1, 1.5, 2])
-    values = [c.value for c in curve.rho]
-    assert curve.rho[0].status == "not_informative"
+    curve = [psy.expected_retest(expit(odds / t)) for t in (0.01, 0.2, 0.5, 0.7, 1, 1.5, 2)]
+    values = [study.rho.value for study in curve]
+    assert psy.expected_retest((odds > 0).astype(float)).rho.status == "not_informative"
     assert values == sorted(values, reverse=True)
-    assert values[1] > 0.999
+    assert values[0] > 0.999
     # another draw of 20 respondents than the catalogue's
     assert 0.75 < values[-1] < 0.93
-    assert list(curve.noise) == sorted(curve.noise)
-
-
-def test_a_sampling_probability_by_hand() -> None:
-    assert psy.sampling_probability(math.log(4), 1.0) == pytest.approx(0.8)
-    assert psy.sampling_probability(math.log(4), 0.5) == pytest.approx(16 / 17)
-    assert psy.sampling_probability(math.log(4), 1.0, top_p=0.75) == 1.0
-    assert psy.sampling_probability(-math.log(4), 1.0, top_p=0.75) == 0.0
-    assert psy.sampling_probability(math.log(4), 1.0, top_p=0.9) == pytest.approx(0.8)
-    assert psy.sampling_probability([5000.0, -5000.0], 0.01).tolist() == [1.0, 0.0]
-    assert np.isnan(psy.sampling_probability(1.0, -1))
+    noise = [study.noise.mean() for study in curve]
+    assert noise == sorted(noise)
 
 
 @given(

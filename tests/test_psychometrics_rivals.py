@@ -3,12 +3,14 @@ and scipy.
 """
 
 import itertools
+import math
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 import hqm.psychometrics as psy
 from hqm.psychometrics.compare_reliability import reliability_of_sets
@@ -103,16 +105,20 @@ def test_a_gain_of_single_items_is_students() -> None:
     assert p == pytest.approx(test.pvalue / 2)
 
 
-def test_neighbours_are_tested_without_a_correction_unless_it_is_asked_for() -> None:
+def test_neighbours_are_tested_with_a_correction_for_all_pairs() -> None:
     """Twenty respondents, whose neighbours differ a little: corrected, fewer pairs do."""
     rng = np.random.default_rng(7)
     chance = np.linspace(0.3, 0.9, 20)[:, None]
     study = psy.paired_differences((rng.random((20, 400)) < chance).astype(float))
     order = study.order
-    plain = [study.p[a][b] <= 0.05 for a, b in itertools.pairwise(order)]
-    assert study.separable_neighbours() == (sum(plain), 19)
-    assert study.separable_neighbours(adjust=True)[0] < sum(plain)
-    assert study.separable_pairs(adjust=True)[0] < study.separable_pairs()[0]
+    upper = np.triu_indices(20, 1)
+    adjusted = np.full((20, 20), np.nan)
+    adjusted[upper] = multipletests(np.array(study.p)[upper], method="holm")[1]
+    adjusted.T[upper] = adjusted[upper]
+    near = [adjusted[pair] <= 0.05 for pair in itertools.pairwise(order)]
+    assert study.separable_neighbours() == (sum(near), 19)
+    assert study.separable_pairs() == ((adjusted[upper] <= 0.05).sum(), 190)
+    assert sum(study.p[a][b] <= 0.05 for a, b in itertools.pairwise(order)) > sum(near)
 
 
 def test_expected_retest_of_sets_is_the_variance_between_less_the_noise() -> None:
@@ -122,3 +128,49 @@ def test_expected_retest_of_sets_is_the_variance_between_less_the_noise() -> Non
     observed = scores[0].var(axis=0, ddof=1)
     expected = (observed - 0.2) / observed
     assert reliability_of_sets(scores, "rho_g", noise) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_overlap_of_the_best_against_all_tie_breaks(seed: int) -> None:
+    k = seed % 3 + 1
+    x, y = np.random.default_rng(seed).integers(0, 5, (2, 9)).astype(float)
+    rng = np.random.default_rng(0)
+    overlaps = []
+    for _ in range(800):
+        lists = [set(np.lexsort((rng.uniform(size=len(v)), -v))[:k].tolist()) for v in (x, y)]
+        overlaps.append(len(lists[0] & lists[1]) / k)
+    assert psy.top_k_overlap(x, y, k).value == pytest.approx(np.mean(overlaps), abs=0.05)
+    turned = psy.top_k_overlap(-x, -y, k, higher_is_better=False)
+    assert turned.value == pytest.approx(psy.top_k_overlap(x, y, k).value)
+
+
+def test_williams_test_as_published() -> None:
+    """R's psych::r.test(103, .4, .3, .1): t = .83, p < .41."""
+    comparison = psy.williams_test(0.4, 0.3, 0.1, 103)
+    assert (comparison.t, comparison.p) == pytest.approx((0.83, 0.41), abs=5e-3)
+    assert comparison.df == 100
+    turned = psy.williams_test(0.3, 0.4, 0.1, 103)
+    assert (turned.t, turned.p) == pytest.approx((-comparison.t, comparison.p))
+
+
+def test_williams_test_keeps_its_level() -> None:
+    rng = np.random.default_rng(0)
+    rejected = 0
+    for _ in range(500):
+        common = rng.normal(size=25)
+        x, y, z = (common + rng.normal(size=25) for _ in range(3))
+        r = np.corrcoef([x, y, z])
+        rejected += psy.williams_test(r[0, 1], r[0, 2], r[1, 2], 25).p < 0.05
+    assert rejected / 500 == pytest.approx(0.05, abs=0.03)
+
+
+def test_williams_test_says_why_there_is_none() -> None:
+    for r, n, status in (
+        ((0.4, 0.3, 0.1), 3, "insufficient"),
+        ((math.nan, 0.3, 0.1), 30, "insufficient"),
+        ((0.9, -0.9, 0.9), 30, "not_applicable"),
+        ((0.5, 0.5, 1.0), 30, "degenerate"),
+    ):
+        test = psy.williams_test(*r, n)
+        assert (test.status, bool(test.reason)) == (status, True)
+        assert math.isnan(test.p)

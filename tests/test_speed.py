@@ -157,27 +157,18 @@ def test_recorded_answers_that_are_equal_are_kept_once_and_faults_are_still_seen
         read_recordings(path, {"original": form})
 
 
-def test_distributions_and_ranks_are_those_of_scipy_to_the_last_digit() -> None:
+def test_tails_and_ranks_are_those_of_scipy_to_the_last_digit() -> None:
     from scipy import stats
 
     from hqm.psychometrics import distributions as ours
 
     rng = np.random.default_rng(0)
     share = np.append(rng.random(500), [0, 1, 0.5, np.nan])
-    df = np.append(rng.random(500) * 200, [3, 9, np.inf, 0])
-    other, x = rng.permutation(df), rng.normal(size=df.size) * 5
-    n, k = rng.integers(0, 300, df.size), rng.integers(-3, 300, df.size)
+    n, k = rng.integers(0, 300, share.size), rng.integers(-3, 300, share.size)
     table = rng.integers(0, 6, (7, 30)).astype(float)
     table[2, 3], table[3, 4] = np.nan, np.inf
     with np.errstate(all="ignore"):
         for value, theirs in (
-            (ours.student_quantile(share, df), stats.t.ppf(share, df)),
-            (ours.student_above(x, df), stats.t.sf(x, df)),
-            (ours.noncentral_student_quantile(share, df, 2.0), stats.nct.ppf(share, df, 2.0)),
-            (ours.normal_above(x), stats.norm.sf(x)),
-            (ours.chi2_quantile(share, df), stats.chi2.ppf(share, df)),
-            (ours.chi2_above(np.abs(x), df), stats.chi2.sf(np.abs(x), df)),
-            (ours.f_quantile(share, df, other), stats.f.ppf(share, df, other)),
             (ours.binomial_above(k, n, share), stats.binom.sf(k, n, share)),
             *(
                 (ours.average_ranks(table, axis), stats.rankdata(table, axis=axis))

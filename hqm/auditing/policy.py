@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from scipy.special import stdtrit
 
 from hqm.auditing.audit import BenchmarkAudit
 from hqm.auditing.definitions import LeakShown
@@ -25,7 +26,6 @@ from hqm.files.records import fault_of, parse_toml, read_text
 from hqm.indicators import INDICATOR_FAMILIES, indicator_named
 from hqm.indicators.catalogue import indicators_of
 from hqm.psychometrics.consistency import lengthening
-from hqm.psychometrics.distributions import student_quantile
 from hqm.psychometrics.score_dependability import FEWEST_TO_DECIDE
 from hqm.types import Estimate, Task
 
@@ -387,7 +387,7 @@ def of_labels(
         return None
     # labels move r alone; the width of log(1 - r) is that of the respondents, and another study's r
     # lies above what is expected less 1.28 standard errors nine times of ten
-    reach = math.log((1 - end) / (1 - value)) * (1 + 1.28 / student_quantile(0.95, len(scores) - 1))
+    reach = math.log((1 - end) / (1 - value)) * (1 + 1.28 / stdtrit(len(scores) - 1, 0.95))
     target = 1 - (1 - wanted.bound) * math.exp(-reach)
     share = (target / min(1.0, float(free.value or 0.0))) ** 2
     noise = float((scores * (1 - scores)).mean()) * len(scores) / float(scores.var(ddof=1))

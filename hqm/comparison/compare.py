@@ -15,7 +15,6 @@ from hqm.auditing.auditor import parts_in
 from hqm.benchmark.corrected_keys import CorrectedKey
 from hqm.comparison.measure_tests import (
     agreements,
-    by_types,
     closer,
     column,
     growth_of,
@@ -134,7 +133,6 @@ def compare_audits(
         for b in a.audits
     }
     effective = _effective(measures, names, family_names)
-    table, ratios = by_types(measures, names)
     pairs = respondent_tests(measures, names)
     differences, goes_with = adjusted_together(
         tested(measures, names, family_names, effective, common, seed),
@@ -148,10 +146,8 @@ def compare_audits(
         length=common,
         indicators=side_by_side(measures, names, family_names),
         differences=differences,
-        agreements=tuple(agreements(measures, names, effective, seed)),
+        agreements=tuple(agreements(measures, names, effective)),
         closer=goes_with,
-        types=table,
-        distinct=ratios,
         separations=tuple(separations(measures, names, pairs)),
         ranks={
             label: dict(zip(names, tests.rank_intervals, strict=True))

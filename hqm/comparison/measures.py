@@ -15,11 +15,9 @@ from hqm.auditing.budget import ErrorBudget
 from hqm.auditing.definitions import types_measured
 from hqm.imports.human_labels import by_people
 from hqm.psychometrics import (
-    BenchmarkAgreement,
     Coefficient,
     Contest,
     DependentCorrelations,
-    Multitrait,
     ReliabilityDifference,
 )
 from hqm.types import Cell, Estimate, json_data
@@ -271,7 +269,6 @@ class Agreement:
     pearson: Coefficient
     spearman: Coefficient
     tau: Coefficient
-    subsets: BenchmarkAgreement
     corrected: float
     same_answers: bool
     n: int
@@ -385,9 +382,6 @@ class Comparison:
     differences: tuple[Difference, ...] = ()
     agreements: tuple[Agreement, ...] = ()
     closer: tuple[Closer, ...] = ()
-    types: Multitrait | None = None
-    distinct: Mapping[str, Coefficient] = field(default_factory=dict)
-    """Two types -> their heterotrait-monotrait ratio."""
     separations: tuple[Separation, ...] = ()
     ranks: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
     """Measure -> respondent -> the best and the worst rank that the tests of all pairs of

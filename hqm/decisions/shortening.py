@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import stdtrit
 
 from hqm.decisions.item_choice import LEAST_OF_STRATUM, METHODS, Array, Bank, Picked, pick, shares
 from hqm.errors import DesignError, UsageError
 from hqm.psychometrics.bootstrap import stream
-from hqm.psychometrics.distributions import kendall_tau, student_quantile
+from hqm.psychometrics.distributions import kendall_tau
 from hqm.psychometrics.short_forms import ScaledScores, error_factor, scaled_scores
 
 OUTER, INNER = 10, 4
@@ -235,7 +236,7 @@ def _loss(scores: Array, se: Array, whole: Array, families: Sequence[str]) -> Lo
     for i in np.flatnonzero(known):
         others = known & (names != names[i])
         factor, freedom = error_factor(errors[others], se[others], names[others].tolist())
-        inside.append(abs(errors[i]) <= student_quantile(0.975, freedom) * factor * se[i])
+        inside.append(abs(errors[i]) <= stdtrit(freedom, 0.975) * factor * se[i])
     factor, freedom = error_factor(errors[known], se[known], names[known].tolist())
     included = errors[np.isfinite(errors)]
     tau = (
@@ -249,9 +250,7 @@ def _loss(scores: Array, se: Array, whole: Array, families: Sequence[str]) -> Lo
         tau=float(tau),
         coverage=float(np.mean(inside)) if inside else math.nan,
         half_width=(
-            float((student_quantile(0.975, freedom) * factor * se[known]).mean())
-            if inside
-            else math.nan
+            float((stdtrit(freedom, 0.975) * factor * se[known]).mean()) if inside else math.nan
         ),
         factor=factor,
         freedom=freedom,

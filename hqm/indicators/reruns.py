@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from hqm.indicators.cases import Case, numbers
 from hqm.indicators.indicator import (
@@ -55,7 +56,6 @@ from hqm.psychometrics import (
     rho_g,
     rho_g_of_scores,
     standardized_reliability,
-    temperature_curve,
 )
 from hqm.psychometrics.bootstrap import stream
 from hqm.scoring.metrics import Array
@@ -468,9 +468,10 @@ def _temperature_rows(chances: Array, temperature: float) -> list[dict[str, Any]
     """
     clipped = np.clip(chances, 1e-9, 1 - 1e-9)
     log_odds = temperature * (np.log(clipped) - np.log1p(-clipped))
-    curve = temperature_curve(np.where(np.isfinite(chances), log_odds, np.nan), TEMPERATURES)
-    points = zip(curve.temperature, curve.rho, strict=True)
-    return [{"temperature": t, "reliability": finite(rho.value)} for t, rho in points]
+    return [
+        {"temperature": t, "reliability": finite(expected_retest(expit(log_odds / t)).rho.value)}
+        for t in TEMPERATURES
+    ]
 
 
 _EXPECTED_FAMILY = (EXPECTED,)

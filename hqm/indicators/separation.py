@@ -70,7 +70,7 @@ def _separable_pairs(case: Case) -> Result:
     pairs.
     """
     study, names = case.once(_differences), case.respondents
-    apart, pairs = study.separable_pairs(adjust=True)
+    apart, pairs = study.separable_pairs()
     tied = [[names[i] for i in group] for group in study.tied_sets]
     ranks = {names[i]: list(span) for i, span in enumerate(study.rank_intervals)}
     order = [names[i] for i in study.order]
@@ -82,7 +82,7 @@ def _separable_adjacent(case: Case) -> Result:
     """The number of neighbours that stay apart after Holm's correction, divided by the number of
     neighbours.
     """
-    apart, pairs = case.once(_differences).separable_neighbours(adjust=True)
+    apart, pairs = case.once(_differences).separable_neighbours()
     return result(apart / pairs if pairs else np.nan, apart=apart, pairs=pairs)
 
 
@@ -104,7 +104,7 @@ def _minimum_difference_holm(case: Case) -> Result:
     still undecided.
     """
     study = case.once(_differences)
-    typical, (apart, pairs) = _typical_error(study), study.separable_pairs(adjust=True)
+    typical, (apart, pairs) = _typical_error(study), study.separable_pairs()
     least = _least(study, typical, _tests(study))
     return result(least, error=finite(typical), tests=_tests(study), apart=apart, pairs=pairs)
 
@@ -115,7 +115,7 @@ def _typical_error(study: PairwiseDifferences) -> float:
 
 
 def _tests(study: PairwiseDifferences) -> float:
-    apart, pairs = study.separable_pairs(adjust=True)
+    apart, pairs = study.separable_pairs()
     return holm_tests(pairs, apart)
 
 
@@ -141,7 +141,7 @@ def _lead(case: Case) -> Result:
         return np.asarray((value[:, 0] - value[:, 1]) * sign)
 
     table = np.concatenate(columns, axis=1)
-    span = resample(table, gap, rng=stream(case.seed, "lead"), smooth=True)
+    span = resample(table, gap, rng=stream(case.seed, "lead"))
     fixed = Bounds(
         span.low, span.high, f"{span.method} bootstrap of {span.clusters} clusters", span.level
     )

@@ -39,14 +39,6 @@ from hqm.psychometrics.consistency import (
     standardized_reliability,
     stratified_alpha,
 )
-from hqm.psychometrics.convergent import (
-    DependentCorrelations,
-    Multitrait,
-    htmt,
-    htmt_of,
-    multitrait_multimethod,
-    williams_test,
-)
 from hqm.psychometrics.correction import (
     CorrectedScores,
     ppi_scores,
@@ -54,12 +46,14 @@ from hqm.psychometrics.correction import (
     rogan_gladen_scores,
 )
 from hqm.psychometrics.correlation import (
+    DependentCorrelations,
     RepeatedMeasures,
     kendall_tau_b,
     partial_pearson,
     pearson,
     repeated_measures,
     spearman,
+    williams_test,
 )
 from hqm.psychometrics.coverage import (
     Coverage,
@@ -173,18 +167,12 @@ from hqm.psychometrics.leaks import Cue, Giveaway, Leakage, Stratum, leakage_cue
 from hqm.psychometrics.omega import minres_loadings, omega_of_types, omega_t
 from hqm.psychometrics.probability import (
     ExpectedRetest,
-    TemperatureCurve,
     expected_retest,
-    sampling_probability,
-    temperature_curve,
 )
 from hqm.psychometrics.ranks import (
-    BenchmarkAgreement,
     PairOrder,
     RankStability,
-    SubsetAgreement,
     TopK,
-    benchmark_agreement,
     pair_order,
     rank_stability,
     top_k_overlap,
@@ -286,7 +274,6 @@ __all__ = [
     "Alpha",
     "AnswerCorrelations",
     "BalancedScore",
-    "BenchmarkAgreement",
     "BlandAltman",
     "BlindType",
     "Bounds",
@@ -337,7 +324,6 @@ __all__ = [
     "MetricDifference",
     "MetricsBesidePeople",
     "Moments",
-    "Multitrait",
     "PairCoherence",
     "PairOrder",
     "PairwiseDifferences",
@@ -368,9 +354,7 @@ __all__ = [
     "StudyParts",
     "StudySize",
     "Subscore",
-    "SubsetAgreement",
     "TableCheck",
-    "TemperatureCurve",
     "TopK",
     "TypeCoverage",
     "Violation",
@@ -384,7 +368,6 @@ __all__ = [
     "answer_correlations",
     "at_least",
     "balanced_score",
-    "benchmark_agreement",
     "benjamini_hochberg",
     "bias_test",
     "bland_altman",
@@ -426,8 +409,6 @@ __all__ = [
     "holm",
     "holm_in_order",
     "holm_tests",
-    "htmt",
-    "htmt_of",
     "icc",
     "icc_of_mean",
     "independent_differences",
@@ -454,7 +435,6 @@ __all__ = [
     "metrics_beside_people",
     "minimum_detectable_difference",
     "minres_loadings",
-    "multitrait_multimethod",
     "never_narrower",
     "noise_floor",
     "older_advantages",
@@ -485,7 +465,6 @@ __all__ = [
     "rho_g_of_scores",
     "rogan_gladen",
     "rogan_gladen_scores",
-    "sampling_probability",
     "saturation",
     "scaled_scores",
     "shared_variance",
@@ -504,7 +483,6 @@ __all__ = [
     "subscore_value",
     "systematic_sample",
     "table_agreement",
-    "temperature_curve",
     "too_few_families",
     "too_few_respondents",
     "top_k_overlap",

@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import nctdtrit, stdtrit
 
 from hqm.psychometrics.correlation import paired, refusal_of_pair
 from hqm.psychometrics.distributions import (
     average_ranks,
-    noncentral_student_quantile,
-    student_quantile,
 )
 from hqm.psychometrics.families import (
     Relatives,
@@ -541,13 +540,11 @@ def bland_altman(
         # of one family nothing is known of other families
         centre, lower, upper = (Coefficient(end, n=n, level=level) for end in (bias, low, high))
         return BlandAltman(centre, s, lower, upper, slope)
-    half = float(student_quantile(0.5 + level / 2, size - 1)) * s / math.sqrt(size)
+    half = float(stdtrit(size - 1, 0.5 + level / 2)) * s / math.sqrt(size)
     near, far = (
         float(c)
         for c in np.ravel(
-            noncentral_student_quantile(
-                [0.5 - level / 2, 0.5 + level / 2], size - 1, multiplier * math.sqrt(size)
-            )
+            nctdtrit(size - 1, multiplier * math.sqrt(size), [0.5 - level / 2, 0.5 + level / 2])
         )
     )
     near, far = s * near / math.sqrt(size), s * far / math.sqrt(size)
@@ -573,5 +570,5 @@ def _slope(mean: Array, difference: Array, size: float, level: float) -> Coeffic
     error = math.sqrt(float(np.dot(residual, residual)) / (n - 2) / spread * n / size)
     if size <= 2:
         return Coefficient(value, n=n, level=level, method="t")
-    half = float(student_quantile(0.5 + level / 2, size - 2)) * error
+    half = float(stdtrit(size - 2, 0.5 + level / 2)) * error
     return Coefficient(value, value - half, value + half, n, level, "t", se=error)

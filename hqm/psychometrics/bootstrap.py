@@ -6,8 +6,6 @@ import hashlib
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +13,8 @@ from scipy.special import ndtr, ndtri
 
 from hqm.psychometrics.result import Array, Outcome
 
-Draw = Literal["poisson", "multinomial", "gaussian"]
-
-# weights of one chunk: 8 MB of single precision, which stays in a processor's cache
 CHUNK = 2_000_000
+"""Weights that are drawn at once."""
 
 
 def stream(seed: int, name: str) -> np.random.Generator:
@@ -39,64 +35,6 @@ def stream(seed: int, name: str) -> np.random.Generator:
     )
 
 
-@cache
-def poisson_table() -> npt.NDArray[np.float32]:
-    """A Poisson(1) variable for each of the 65,536 values of 16 random bits.
-
-    Every value has the share of entries that comes nearest to its probability; the mean is 1 to
-    five digits.
-
-    >>> table = poisson_table()
-    >>> len(table), round(float(table.mean()), 4), round(float(table.var()), 3), int(table.max())
-    (65536, 1.0, 1.0, 8)
-    """
-    chances = np.exp(-1.0) / np.array([math.factorial(k) for k in range(12)], dtype=np.float64)
-    ends = np.rint(np.cumsum(chances) * 65536).astype(np.int64)
-    ends[-1] = 65536
-    table = np.repeat(np.arange(12, dtype=np.float32), np.diff(ends, prepend=0))
-    table.flags.writeable = False
-    return table
-
-
-def _weights(
-    draw: Draw, rng: np.random.Generator, rows: int, count: int
-) -> npt.NDArray[np.float32]:
-    if draw == "poisson":
-        # four draws from each 64 random bits, in the same order on every machine
-        bits = rng.integers(0, 2**64, size=-(-rows * count // 4), dtype=np.uint64).astype(
-            "<u8", copy=False
-        )
-        return np.take(poisson_table(), bits.view("<u2")[: rows * count]).reshape(rows, count)
-    picked = rng.integers(0, count, size=(rows, count)) + np.arange(rows)[:, None] * count
-    return (
-        np.bincount(picked.ravel(), minlength=rows * count).reshape(rows, count).astype(np.float32)
-    )
-
-
-def _product(tallies: Array) -> Callable[[npt.NDArray[np.float32]], Array]:
-    """Weights -> weighted sums and, last, the weights' own sum; in single precision where that
-    loses nothing.
-
-    Counts whose sums stay below 2^24 are exact in single precision. Other tallies are centred
-    first, so that rounding is relative to the sampling noise and not to the total.
-    """
-    magnitude = float(np.abs(tallies).sum(axis=0).max(initial=0.0))
-    counted = np.hstack([tallies, np.ones((len(tallies), 1))])
-    if np.array_equal(tallies, np.rint(tallies)) and 8 * max(magnitude, len(tallies)) < 2**24:
-        single = counted.astype(np.float32)
-        return lambda w: (w @ single).astype(np.float64)
-    if len(tallies) <= 512:
-        return lambda w: w.astype(np.float64) @ counted
-    mean = np.append(tallies.mean(axis=0), 0.0)
-    centred = (counted - mean).astype(np.float32)
-
-    def product(w: npt.NDArray[np.float32]) -> Array:
-        sums = (w @ centred).astype(np.float64)
-        return np.asarray(sums + sums[:, -1:] * mean, dtype=np.float64)
-
-    return product
-
-
 def _square_root(tallies: Array) -> Array:
     """A matrix whose square is the covariance of the sum of a resample."""
     count = len(tallies)
@@ -108,35 +46,31 @@ def _square_root(tallies: Array) -> Array:
 
 
 def resampled_sums(
-    tallies: Array, rng: np.random.Generator, replicates: int, draw: Draw
+    tallies: Array, rng: np.random.Generator, replicates: int, *, limit: bool
 ) -> Iterator[Array]:
     """Totals of the tallies in each replicate, (replicates of the chunk, columns), chunk by chunk.
 
-    Poisson weights have a random total; the sums are scaled back to the number of clusters, so that
-    totals are comparable between replicates. Each chunk has its own child stream, so a chunk
-    repeats bit for bit whatever ran before it.
+    Each chunk has its own child stream, so a chunk repeats bit for bit whatever ran before it.
 
     - `tallies`: (clusters, columns).
-    - `draw`: `poisson`, `multinomial` (exactly as many clusters as there are) or `gaussian` (the
-      limit law of the totals).
+    - `limit`: Whether totals follow their limit law, in place of drawing as many clusters as there
+      are.
 
     >>> rng = stream(0, "example")
-    >>> sums = next(resampled_sums(np.ones((50, 1)), rng, 3, "poisson"))
-    >>> sums.ravel().tolist()
+    >>> next(resampled_sums(np.ones((50, 1)), rng, 3, limit=False)).ravel().tolist()
     [50.0, 50.0, 50.0]
     """
     count = len(tallies)
     rows = max(1, min(replicates, CHUNK // max(1, count)))
     starts = range(0, replicates, rows)
-    total, root, product = tallies.sum(axis=0), _square_root(tallies), _product(tallies)
+    total, root = tallies.sum(axis=0), _square_root(tallies)
     for start, child in zip(starts, rng.spawn(len(starts)), strict=True):
         size = min(rows, replicates - start)
-        if draw == "gaussian":
+        if limit:
             yield total + child.standard_normal((size, len(total))) @ root.T
             continue
-        weighted = product(_weights(draw, child, size, count))
-        sums, drawn = weighted[:, :-1], weighted[:, -1:]
-        yield sums * (count / np.where(drawn > 0, drawn, np.nan)) if draw == "poisson" else sums
+        picked = child.integers(0, count, (size, count)) + np.arange(size)[:, None] * count
+        yield np.bincount(picked.ravel(), minlength=size * count).reshape(size, count) @ tallies
 
 
 def left_out_sums(tallies: Array) -> Array:
@@ -174,12 +108,10 @@ def resample(
     statistic: Callable[[Array], npt.ArrayLike],
     *,
     rng: np.random.Generator,
-    smooth: bool = False,
     replicates: int = 10_000,
     level: float = 0.95,
-    draw: Draw | None = None,
 ) -> Interval:
-    """The BCa interval of a statistic over other clusters like these.
+    """The BCa interval of a smooth statistic over other clusters like these.
 
     A cluster is whatever was sampled as one: a picture with all its questions. A metric that is a
     ratio of tallies (precision, F1, a rate) is the same function as for the score itself. Columns
@@ -189,21 +121,16 @@ def resample(
         alpha_1 = Phi(z0 + (z0 + z) / (1 - a (z0 + z)))
 
     Efron, B. (1987). Better bootstrap confidence intervals. Journal of the American Statistical
-    Association, 82, 171-185. Poisson weights: Hanley, J. A. and MacGibbon, B. (2006). Computer
-    Methods and Programs in Biomedicine, 83, 57-62. It is not for reliability coefficients:
-    resampling items adds the answers' noise a second time, 1 - r doubles, and the nominal 95%
-    covered 53 to 70% in simulation.
+    Association, 82, 171-185. It is not for reliability coefficients: resampling items adds the
+    answers' noise a second time, 1 - r doubles, and the nominal 95% covered 53 to 70% in
+    simulation. From 200 clusters on totals are drawn from their limit law, a hundred times faster,
+    unless events of a column are rare (a total within five standard errors of 0).
 
     - `tallies`: (clusters, columns): sums over each cluster (`aggregate`). Columns of all
       respondents, runs and forms stand side by side, so that all are resampled jointly.
-    - `statistic`: (replicates, columns) -> (replicates,).
+    - `statistic`: (replicates, columns) -> (replicates,): differentiable at the data, as means,
+      ratios and differences are, but no median, rank or maximum.
     - `rng`: The indicator's `stream`; the result depends on nothing else.
-    - `smooth`: Whether it is differentiable at the data: means, ratios, differences, but no median,
-      rank or maximum. A smooth statistic of many clusters is resampled by its limit law, a hundred
-      times faster.
-    - `draw`: By default `gaussian` for a smooth statistic of 200 clusters or more, else `poisson`
-      for 50 or more, else `multinomial`. The limit law is not used for a column of rare events (a
-      total within five standard errors of 0).
 
     The status is `insufficient` below 2 clusters, `degenerate` where the statistic has no value,
     and `not_informative` where every resample gives the same value. The rate of 300 items and its
@@ -212,7 +139,7 @@ def resample(
     >>> from hqm.psychometrics.bootstrap import stream
     >>> right = (np.arange(300) % 3 > 0).astype(float)
     >>> result = resample(np.stack([right, np.ones(300)], 1), lambda t: t[:, 0] / t[:, 1],
-    ...     rng=stream(1, "rate"), smooth=True)
+    ...     rng=stream(1, "rate"))
     >>> round(result.value, 3), round(result.low, 2), round(result.high, 2)
     (0.667, 0.61, 0.72)
     """
@@ -236,12 +163,9 @@ def resample(
     if not math.isfinite(value):
         reason = "the statistic divides by zero or has no value for these data"
         return Interval.absent("degenerate", reason, level=level, clusters=count)
-    draw = draw or _choice(table, smooth)
-    # a child for every kind in a fixed order: which kind it is changes no draw of another
-    child = rng.spawn(3)[("gaussian", "poisson", "multinomial").index(draw)]
-    values = np.concatenate(
-        [_apply(statistic, sums) for sums in resampled_sums(table, child, replicates, draw)]
-    )
+    limit = _has_limit(table)
+    sums = resampled_sums(table, rng.spawn(1)[0], replicates, limit=limit)
+    values = np.concatenate([_apply(statistic, some) for some in sums])
     known = values[np.isfinite(values)]
     if len(known) < max(2, replicates / 2):
         reason = f"the statistic exists in {len(known)} of {replicates} resamples only"
@@ -259,17 +183,15 @@ def resample(
         tails = ndtr(z0 + moved / (1 - acceleration * moved))
     low, high = np.quantile(known, tails)
     se = float(known.std(ddof=1))
+    draw = "gaussian" if limit else "multinomial"
     return Interval(value, float(low), float(high), level, f"{name}, {draw}", count, se)
 
 
-def _choice(table: Array, smooth: bool) -> Draw:
-    if len(table) < 50:
-        return "multinomial"
-    if not smooth or len(table) < 200:
-        return "poisson"
+def _has_limit(table: Array) -> bool:
+    """Whether totals of these clusters may be drawn from their limit law."""
     counts = table[:, (table >= 0).all(axis=0)]
     error = np.sqrt(len(table) * counts.var(axis=0))
-    return "gaussian" if bool((counts.sum(axis=0) >= 5 * error).all()) else "poisson"
+    return len(table) >= 200 and bool((counts.sum(axis=0) >= 5 * error).all())
 
 
 def _apply(statistic: Callable[[Array], npt.ArrayLike], sums: Array) -> Array:

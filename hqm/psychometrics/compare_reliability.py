@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import stdtr, stdtrit
 
-from hqm.psychometrics.distributions import student_above, student_quantile
 from hqm.psychometrics.resampling import FEWEST, multiplicities
 from hqm.psychometrics.result import Array, Outcome, Status, is_constant
 
@@ -277,12 +277,12 @@ def on_fisher_scale(
     (0.065, True)
     """
     gap, middle = math.atanh(x) - math.atanh(y), (math.atanh(x) + math.atanh(y)) / 2
-    half = float(student_quantile(0.5 + level / 2, df)) * error
+    half = float(stdtrit(df, 0.5 + level / 2)) * error
     # the middle held still, so that the interval leaves out 0 exactly where the test rejects
     low, high = (
         math.tanh(middle + t / 2) - math.tanh(middle - t / 2) for t in (gap - half, gap + half)
     )
-    p = 2 * float(student_above(abs(gap) / error, df))
+    p = 2 * float(stdtr(df, -abs(gap) / error))
     return ReliabilityDifference(x, y, x - y, low, high, p, n, method, level, error=error)
 
 

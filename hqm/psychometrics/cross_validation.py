@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 
-from hqm.psychometrics.distributions import student_above, student_quantile
 from hqm.psychometrics.resampling import cluster_sums, jackknife_interval, mean_with_error
 from hqm.psychometrics.result import Array, Coefficient, Flags, Numbers
 
@@ -368,8 +368,8 @@ def gain_over(
         return Coefficient(value, value, value, clusters, level, "clustered t"), (
             least if value > 0 else 1.0
         )
-    half = float(student_quantile(0.5 + level / 2, clusters - 1)) * error
-    p = float(student_above(value / error, clusters - 1))
+    half = float(stdtrit(clusters - 1, 0.5 + level / 2)) * error
+    p = float(stdtr(clusters - 1, -value / error))
     return Coefficient(
         value, value - half, value + half, clusters, level, "clustered t", se=error
     ), max(p, least)

@@ -8,18 +8,11 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import (
-    expit,
-    nctdtrinc,
-    ndtri,
-    stdtrit,
-)
+from scipy.special import expit, nctdtrinc, ndtr, ndtri, stdtr, stdtrit
 
-from hqm.psychometrics.distributions import normal_above, student_above
 from hqm.psychometrics.resampling import (
     cluster_sums,
     labels_of,
@@ -33,7 +26,7 @@ from hqm.psychometrics.result import (
     shaped,
     shaped_alike,
 )
-from hqm.psychometrics.significance import benjamini_hochberg, holm
+from hqm.psychometrics.significance import holm
 from hqm.psychometrics.type_strengths import no_shares, rasch_residuals
 
 Table = tuple[tuple[float, ...], ...]
@@ -44,8 +37,7 @@ class PairwiseDifferences(Outcome):
     """The difference of every pair of respondents, each tested.
 
     `difference[a][b]` is the score of a minus that of b, `se` its standard error over another
-    sample of items, `p` the two-sided p-value and `adjusted` the same after the correction named by
-    `method`. The diagonals are 0, NaN, NaN, NaN.
+    sample of items, `p` the two-sided p-value and `adjusted` the same after Holm's correction. The diagonals are 0, NaN, NaN, NaN.
     """
 
     scores: tuple[float, ...]
@@ -53,16 +45,15 @@ class PairwiseDifferences(Outcome):
     se: Table
     p: Table
     adjusted: Table
-    method: str
     n_items: int
     n_clusters: int
     level: float = 0.95
     higher_is_better: bool = True
 
-    def distinct(self, *, adjust: bool = True) -> Flags:
+    def distinct(self) -> Flags:
         """Which pairs differ at the level, as a symmetric matrix."""
         m = len(self.scores)
-        p = np.array(self.adjusted if adjust else self.p, dtype=np.float64).reshape(m, m)
+        p = np.array(self.adjusted, dtype=np.float64).reshape(m, m)
         return np.asarray(np.nan_to_num(p, nan=1.0) <= 1 - self.level + 1e-15)
 
     @property
@@ -102,14 +93,14 @@ class PairwiseDifferences(Outcome):
         m = len(self.scores)
         return tuple((1 + int(above[:, i].sum()), m - int(above[i].sum())) for i in range(m))
 
-    def separable_pairs(self, *, adjust: bool = False) -> tuple[int, int]:
+    def separable_pairs(self) -> tuple[int, int]:
         """How many of all pairs differ, and how many pairs there are."""
         upper = np.triu_indices(len(self.scores), 1)
-        return int(self.distinct(adjust=adjust)[upper].sum()), len(upper[0])
+        return int(self.distinct()[upper].sum()), len(upper[0])
 
-    def separable_neighbours(self, *, adjust: bool = False) -> tuple[int, int]:
+    def separable_neighbours(self) -> tuple[int, int]:
         """How many neighbours in the ranking differ, and how many there are."""
-        distinct, order = self.distinct(adjust=adjust), self.order
+        distinct, order = self.distinct(), self.order
         pairs = list(pairwise(order))
         return sum(bool(distinct[a, b]) for a, b in pairs), len(pairs)
 
@@ -133,7 +124,6 @@ def paired_differences(
     scores: npt.ArrayLike,
     clusters: npt.ArrayLike | None = None,
     *,
-    adjust: Literal["holm", "bh"] = "holm",
     level: float = 0.95,
     higher_is_better: bool = True,
 ) -> PairwiseDifferences:
@@ -155,7 +145,6 @@ def paired_differences(
     - `scores`: (respondents, items); items that a respondent lacks are left out for all, so that
       all pairs see the same items.
     - `clusters`: (items,): a label each, such as the picture.
-    - `adjust`: `holm` bounds the chance of any false difference, `bh` the share of false ones.
 
     The status is `insufficient` with fewer than 2 respondents or 2 clusters.
 
@@ -178,7 +167,6 @@ def paired_differences(
             (),
             (),
             (),
-            adjust,
             n,
             c,
             level,
@@ -200,7 +188,7 @@ def paired_differences(
     variance = np.where(variance <= 1e-12 * (own[:, None] + own[None, :]), 0.0, variance)
     difference = mean[:, None] - mean[None, :]
     return _tested(
-        mean, difference, np.sqrt(variance), c - 1, 0.5**c, adjust, n, c, level, higher_is_better
+        mean, difference, np.sqrt(variance), c - 1, 0.5**c, n, c, level, higher_is_better
     )
 
 
@@ -208,7 +196,6 @@ def independent_differences(
     scores: npt.ArrayLike,
     errors: npt.ArrayLike,
     *,
-    adjust: Literal["holm", "bh"] = "holm",
     level: float = 0.95,
     higher_is_better: bool = True,
 ) -> PairwiseDifferences:
@@ -237,7 +224,6 @@ def independent_differences(
             (),
             (),
             (),
-            adjust,
             0,
             0,
             level,
@@ -246,7 +232,7 @@ def independent_differences(
             reason=f"a comparison needs 2 respondents, there are {len(s)}",
         )
     se = np.sqrt(e[:, None] ** 2 + e[None, :] ** 2)
-    return _tested(s, s[:, None] - s[None, :], se, None, 0.5, adjust, 0, 0, level, higher_is_better)
+    return _tested(s, s[:, None] - s[None, :], se, None, 0.5, 0, 0, level, higher_is_better)
 
 
 def _tested(
@@ -255,7 +241,6 @@ def _tested(
     se: Array,
     df: int | None,
     exact: float,
-    adjust: Literal["holm", "bh"],
     n: int,
     c: int,
     level: float,
@@ -263,20 +248,19 @@ def _tested(
 ) -> PairwiseDifferences:
     flat = se == 0
     ratio = np.abs(difference) / np.where(flat, 1.0, se)
-    p = 2 * (normal_above(ratio) if df is None else student_above(ratio, df))
+    p = 2 * (ndtr(-ratio) if df is None else stdtr(df, -ratio))
     p = np.where(flat, np.where(np.abs(difference) > 1e-12, min(1.0, 2 * exact), 1.0), p)
     np.fill_diagonal(p, np.nan)
     np.fill_diagonal(se, np.nan)
     upper = np.triu_indices(len(mean), 1)
     adjusted = np.full_like(p, np.nan)
-    adjusted[upper] = (holm if adjust == "holm" else benjamini_hochberg)(p[upper])
+    adjusted[upper] = holm(p[upper])
     adjusted.T[upper] = adjusted[upper]
     d, e, raw, corrected = (
         tuple(tuple(row.tolist()) for row in table) for table in (difference, se, p, adjusted)
     )
-    name = "Holm" if adjust == "holm" else "Benjamini-Hochberg"
     return PairwiseDifferences(
-        tuple(mean.tolist()), d, e, raw, corrected, name, n, c, level, higher_is_better
+        tuple(mean.tolist()), d, e, raw, corrected, n, c, level, higher_is_better
     )
 
 
@@ -350,7 +334,6 @@ class Saturation(Outcome):
 def saturation(
     scores: npt.ArrayLike,
     *,
-    bounds: tuple[float, float] = (0.0, 1.0),
     higher_is_better: bool = True,
 ) -> Saturation:
     """Whether the scores press against an end of the scale, so that better respondents could not
@@ -361,11 +344,11 @@ def saturation(
 
     Terwee, C. B. et al. (2007). Journal of Clinical Epidemiology, 60, 34-42 (15% at an end).
 
-    - `scores`: (respondents, items) within `bounds`; missing ones are left out of each mean.
+    - `scores`: (respondents, items) from 0 to 1; missing ones are left out of each mean.
     - `higher_is_better`: Otherwise the low end of the scale is the ceiling.
 
     The status is `insufficient` without 2 respondents and 2 items that have a score;
-    `not_applicable` outside the bounds.
+    `not_applicable` for other scores.
 
     >>> result = saturation([[1, 1, 1, 1], [1, 1, 1, 0], [1, 0, 1, 0], [1, 0, 0, 0]])
     >>> result.headroom, result.solved_by_all, result.at_ceiling, result.flags
@@ -376,14 +359,12 @@ def saturation(
     x, known = x[known.any(axis=1)], known[known.any(axis=1)]
     x, known = x[:, known.any(axis=0)], known[:, known.any(axis=0)]
     m, n = x.shape
-    low, high = bounds
     if m < 2 or n < 2:
         return Saturation.absent(
             "insufficient", f"saturation needs 2 respondents and 2 items, there are {m} and {n}"
         )
-    if x[known].min() < low or x[known].max() > high:
-        return Saturation.absent("not_applicable", f"scores lie outside {low} to {high}")
-    x = (x - low) / (high - low)
+    if outside := no_shares(x):
+        return Saturation.absent("not_applicable", outside)
     x = x if higher_is_better else 1 - x
     filled = np.where(known, x, 0.0)
     count = known.sum(axis=1)
@@ -396,9 +377,7 @@ def saturation(
     flags: tuple[str, ...] = ("CEILING",) if ceiling > 0.15 or easy > 0.5 else ()
     flags += ("FLOOR",) if floor > 0.15 or hard > 0.5 else ()
     every, none = float((item >= 1 - 1e-12).mean()), float((item <= 1e-12).mean())
-    return Saturation(
-        (1 - float(mean.max())) * (high - low), ceiling, floor, every, none, easy, hard, flags
-    )
+    return Saturation(1 - float(mean.max()), ceiling, floor, every, none, easy, hard, flags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,12 +395,10 @@ class ChanceCorrected(Outcome):
     flags: tuple[str, ...] = ()
 
 
-def chance_corrected(
-    scores: npt.ArrayLike, blind: Mapping[str, float], *, maximum: float = 1.0
-) -> ChanceCorrected:
+def chance_corrected(scores: npt.ArrayLike, blind: Mapping[str, float]) -> ChanceCorrected:
     """How much of the distance from blind answering to a perfect score the respondents cover.
 
-        (S - S_blind) / (maximum - S_blind),   S_blind = the best of the blind strategies
+        (S - S_blind) / (1 - S_blind),   S_blind = the best of the blind strategies
 
     - `scores`: (respondents,), higher is better.
     - `blind`: Strategy -> score, such as a constant answer or a model that sees no picture.
@@ -441,7 +418,7 @@ def chance_corrected(
         )
     strategy = max(known, key=known.__getitem__)
     best = known[strategy]
-    if maximum - best <= 1e-12:
+    if 1 - best <= 1e-12:
         return ChanceCorrected(
             (),
             best,
@@ -450,7 +427,7 @@ def chance_corrected(
             reason=f"{strategy} reaches the maximum without looking",
         )
     below = tuple(int(i) for i in np.flatnonzero(s <= best + 1e-12))
-    values = (s - best) / (maximum - best)
+    values = (s - best) / (1 - best)
     return ChanceCorrected(
         tuple(values.tolist()), best, strategy, below, ("CHANCE",) if below else ()
     )

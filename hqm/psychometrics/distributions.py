@@ -1,10 +1,4 @@
-"""Quantiles and tails of the distributions behind intervals and p-values, and ranks.
-
-The quantiles are those of `scipy.stats`, to the last digit, from the functions that it calls itself
-(`scipy.special`): they are asked for in every resample,
-and a call of `scipy.stats` takes a tenth of
-a millisecond for checks of shape. What is asked for seldom is taken from `scipy.stats`.
-"""
+"""Tails and ranks that `scipy.special` does not have, and Wilcoxon's exact test in every column."""
 
 from __future__ import annotations
 
@@ -14,76 +8,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import chdtrc, fdtri, gammaincinv, nctdtrit, ndtr, stdtr, stdtrit
+from scipy.special import ndtr
 
 from hqm.psychometrics.result import Array, Flags
 
 Number = float | list[float] | npt.NDArray[Any]
-
-
-def student_quantile(p: Number, df: Number) -> Any:
-    """The value below which a share `p` of Student's t distribution lies; nan where there are no
-    degrees of freedom.
-
-    >>> round(float(student_quantile(0.975, 9)), 4)
-    2.2622
-    """
-    return _where_positive(df, np.where(np.equal(p, 0), -np.inf, stdtrit(df, p)))
-
-
-def student_above(x: Number, df: Number) -> Any:
-    """The share of Student's t distribution above a value.
-
-    >>> round(float(student_above(2.2622, 9)), 4)
-    0.025
-    """
-    return _where_positive(df, stdtr(df, -np.asarray(x)))
-
-
-def noncentral_student_quantile(p: Number, df: Number, centre: Number) -> Any:
-    """The value below which a share `p` of the noncentral t distribution lies.
-
-    >>> round(float(noncentral_student_quantile(0.975, 9, 2)), 4)
-    5.0873
-    """
-    return _where_positive(df, np.where(np.equal(p, 0), -np.inf, nctdtrit(df, centre, p)))
-
-
-def normal_above(x: Number) -> Any:
-    """The share of the standard normal distribution above a value.
-
-    >>> round(float(normal_above(1.96)), 4)
-    0.025
-    """
-    return ndtr(-np.asarray(x))
-
-
-def chi2_quantile(p: Number, df: Number) -> Any:
-    """The value below which a share `p` of the chi-squared distribution lies.
-
-    >>> round(float(chi2_quantile(0.95, 3)), 4)
-    7.8147
-    """
-    return _where_positive(df, 2 * gammaincinv(np.asarray(df) / 2, p))
-
-
-def chi2_above(x: Number, df: Number) -> Any:
-    """The share of the chi-squared distribution above a value.
-
-    >>> round(float(chi2_above(7.8147, 3)), 4)
-    0.05
-    """
-    return _where_positive(df, chdtrc(df, x))
-
-
-def f_quantile(p: Number, df1: Number, df2: Number) -> Any:
-    """The value below which a share `p` of Fisher's F distribution lies.
-
-    >>> round(float(f_quantile(0.95, 3, 10)), 4)
-    3.7083
-    """
-    value = _where_positive(df1, _where_positive(df2, fdtri(df1, df2, p)))
-    return np.where(np.equal(p, 1) & ~np.isnan(value), np.inf, value)[()]
 
 
 def binomial_above(k: Number, n: Number, p: Number) -> Any:
@@ -121,10 +50,6 @@ def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
     pair = (np.asarray(values, dtype=np.float64) for values in (x, y))
     return float(kendalltau(*pair).statistic)
-
-
-def _where_positive(df: Number, value: Any) -> Any:
-    return np.where(np.asarray(df) > 0, value, np.nan)[()]
 
 
 _EXACT = 60

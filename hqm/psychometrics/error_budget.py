@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import stdtrit
 
 from hqm.psychometrics.agreement import mean_squares
-from hqm.psychometrics.distributions import student_quantile
 from hqm.psychometrics.resampling import jackknife_error, jackknife_variance
 from hqm.psychometrics.result import Array, Bounds, Outcome, normal_quantile, shaped
 
@@ -74,7 +74,7 @@ def item_band(without: npt.ArrayLike, *, level: float = 0.95) -> ErrorBand:
         return _absent(
             np.full(len(left), np.nan), "other items need scores on two pictures or more"
         )
-    factor = float(student_quantile(0.5 + level / 2, pictures - 1))
+    factor = float(stdtrit(pictures - 1, 0.5 + level / 2))
     reach = factor * math.sqrt(2) * jackknife_error(left[seen].mean(axis=0))
     band = _from_variances(2 * jackknife_variance(left), factor)
     shift = Bounds(-reach, reach, "cluster jackknife", level)
@@ -100,7 +100,7 @@ def change_band(
     n = min(n_effective or math.inf, len(known))
     if len(known) < FEWEST_MOVES or n < 2:
         return _absent(observed, _FEW)
-    factor = float(student_quantile(0.5 + level / 2, n - 1))
+    factor = float(stdtrit(n - 1, 0.5 + level / 2))
     half = factor * float(known.std(ddof=1)) * math.sqrt(1 + 1 / n)
     return ErrorBand(half=half, moves=observed, factor=factor)
 
@@ -126,12 +126,12 @@ def wording_band(
         return _absent(moves, _FEW)
     _, ms_w, ms_e = mean_squares(x.T)
     df_w, df_e = wordings - 1, (wordings - 1) * (n - 1)
-    factor = float(student_quantile(0.5 + level / 2, df_e))
+    factor = float(stdtrit(df_e, 0.5 + level / 2))
     a, b = 2 * ms_w / respondents, 2 * ms_e * (1 - 1 / n)
     any_wording = 0.0
     if a + b > 0:
         freedom = (a + b) ** 2 / (a**2 / df_w + b**2 / df_e)
-        any_wording = float(student_quantile(0.5 + level / 2, freedom)) * math.sqrt(a + b)
+        any_wording = float(stdtrit(freedom, 0.5 + level / 2)) * math.sqrt(a + b)
     half = factor * math.sqrt(2 * ms_e * (1 + 1 / n))
     # a wording that nobody asked moves no less than those that were asked
     return ErrorBand(half=half, moves=moves, factor=factor, any_wording=max(half, any_wording))
@@ -154,7 +154,7 @@ def metric_band(scores: npt.ArrayLike, other: npt.ArrayLike, *, level: float = 0
     if spread == 0 or float(x[both].std(ddof=1)) == 0:
         return _absent(moves, "all respondents score alike, so that no metric orders them")
     moves = x[both].mean() + (y - y[both].mean()) * float(x[both].std(ddof=1)) / spread - x
-    factor = float(student_quantile(0.5 + level / 2, n - 2))
+    factor = float(stdtrit(n - 2, 0.5 + level / 2))
     deviation = math.sqrt(float((moves[both] ** 2).sum()) / (n - 2))
     return ErrorBand(half=factor * deviation * math.sqrt(1 + 2 / n), moves=moves, factor=factor)
 
@@ -171,7 +171,7 @@ def gap_bounds(
     left = shaped(first_without, "pictures") - shaped(other_without, "pictures")
     if len(left) < 2:
         return Bounds(math.nan, math.nan, "cluster jackknife", level)
-    factor = float(student_quantile(0.5 + level / 2, len(left) - 1))
+    factor = float(stdtrit(len(left) - 1, 0.5 + level / 2))
     half = factor * jackknife_error(left)
     return Bounds.around(gap, half, "cluster jackknife, paired", level)
 

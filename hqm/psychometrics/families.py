@@ -11,8 +11,8 @@ from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import fdtri, stdtrit
 
-from hqm.psychometrics.distributions import f_quantile, student_quantile
 from hqm.psychometrics.resampling import jackknife_variance
 from hqm.psychometrics.result import (
     Array,
@@ -158,8 +158,8 @@ def family_dependence(
     if msw > 1e-14 * msb:
         tail = 0.5 + level / 2
         ends = (
-            msb / msw / float(f_quantile(tail, f - 1, m - f)),
-            msb / msw * float(f_quantile(tail, m - f, f - 1)),
+            msb / msw / float(fdtri(f - 1, m - f, tail)),
+            msb / msw * float(fdtri(m - f, f - 1, tail)),
         )
         low, high = (max(-1.0, (e - 1) / (e + n0 - 1)) for e in ends)
     # families of unequal size can take the formula below any correlation
@@ -347,7 +347,7 @@ def at_least_without(
         own = float(jackknife_variance(np.log(spreads)))
         square = max(square, square - own + log_variance_error(scores, size))
     df = (len(without) if relatives.families else min(size, len(without))) - 1
-    reach = float(student_quantile(coefficient.level, df)) * math.sqrt(square)
+    reach = float(stdtrit(df, coefficient.level)) * math.sqrt(square)
     low = 1 - (1 - coefficient.value) * math.exp(min(reach, 700.0))
     units = "families" if len(without) < min(count, MOST_UNITS) else "respondents"
     method = f"{units} left out, log(1 - r), one-sided"
@@ -402,7 +402,6 @@ class Influence(Outcome):
     strongest: int = -1
     change: float = math.nan
     without: tuple[float, ...] = ()
-    undefined: int = 0
     flags: tuple[str, ...] = ()
     pair: tuple[int, int] = (-1, -1)
     without_pair: float = math.nan
@@ -412,21 +411,18 @@ def leave_one_out(
     statistic: Callable[[npt.NDArray[np.intp]], float],
     n: int,
     *,
-    correlation: bool = True,
     scores: npt.ArrayLike = (),
     goal: float = 0.9,
 ) -> Influence:
-    """The range of a statistic over leaving out one respondent each time.
+    """The range of a correlation over leaving out one respondent each time.
 
     One very bad model can make a correlation by itself, or two strong ones can. Flag `DOMINANT_MODEL`: leaving one out
     changes it by .01 or more, so that it crosses the goal or leaves the 95% interval of Fisher's z,
     and either moves Fisher's z by more than its standard error 1/sqrt(n - 3), or the respondent has
     a leverage above .5 in `scores`.
 
-    - `statistic`: Indices of respondents -> value, NaN where undefined.
+    - `statistic`: Indices of respondents -> correlation, NaN where undefined.
     - `n`: How many respondents there are.
-    - `correlation`: Whether the statistic is a correlation, compared on Fisher's z; otherwise only
-      leverage is flagged.
     - `scores`: (respondents,): leverage is 1/n + (x - mean)^2 / sum of squares.
     - `goal`: The correlation that a decision asks for.
 
@@ -457,14 +453,11 @@ def leave_one_out(
         )
     change = np.where(known, np.abs(without - value), -1.0)
     strongest = int(np.argmax(change))
-    influential = np.zeros(n, dtype=bool)
-    matters = np.ones(n, dtype=bool)
-    if correlation:
-        z = np.arctanh(np.clip(np.append(without, value), -1 + 1e-15, 1 - 1e-15))
-        moved = np.where(known, np.abs(z[:-1] - z[-1]), 0.0) * math.sqrt(n - 3)
-        influential = moved > 1
-        crosses = known & ((without >= goal) != (value >= goal))
-        matters = ~known | (change >= 0.01) & (crosses | (moved > normal_quantile(0.95)))
+    z = np.arctanh(np.clip(np.append(without, value), -1 + 1e-15, 1 - 1e-15))
+    moved = np.where(known, np.abs(z[:-1] - z[-1]), 0.0) * math.sqrt(n - 3)
+    influential = moved > 1
+    crosses = known & ((without >= goal) != (value >= goal))
+    matters = ~known | (change >= 0.01) & (crosses | (moved > normal_quantile(0.95)))
     x = np.asarray(scores, dtype=np.float64)
     if x.size:
         if x.shape != (n,):
@@ -474,7 +467,7 @@ def leave_one_out(
             influential |= 1 / n + spread / spread.sum() > 0.5
     dominant = bool((influential & matters).any())
     pair, without_pair = (-1, -1), math.nan
-    if correlation and not dominant and 6 <= n <= MOST_IN_PAIRS:
+    if not dominant and 6 <= n <= MOST_IN_PAIRS:
         pair, without_pair = _strongest_pair(statistic, n, value)
         dominant = pair[0] >= 0
     return Influence(
@@ -484,7 +477,6 @@ def leave_one_out(
         strongest,
         float(change[strongest]),
         tuple(without.tolist()),
-        int((~known).sum()),
         ("DOMINANT_MODEL",) if dominant else (),
         pair,
         without_pair,
@@ -520,7 +512,6 @@ class RangeRestriction(Outcome):
     u: float
     n: int
     n_top: int
-    unadjusted: float = math.nan
     expected: float = math.nan
     observed: float = math.nan
     flags: tuple[str, ...] = ()
@@ -530,7 +521,6 @@ def range_restriction(
     scores: npt.ArrayLike,
     reliability: Callable[[npt.NDArray[np.intp]], float] | None = None,
     *,
-    top: int | None = None,
     higher_is_better: bool = True,
 ) -> RangeRestriction:
     """How much of a coefficient comes from respondents that nobody confuses.
@@ -546,7 +536,6 @@ def range_restriction(
 
     - `scores`: (respondents,).
     - `reliability`: Indices of respondents -> reliability; computed for all and for the top.
-    - `top`: How many count as the top; half (rounded up) unless given.
 
     The status is `insufficient` where the top has fewer than 3 respondents, `degenerate` where all,
     or the top, have one score.
@@ -559,7 +548,7 @@ def range_restriction(
     x = shaped(scores, "respondents")
     index = np.flatnonzero(np.isfinite(x))
     n = len(index)
-    n_top = (n + 1) // 2 if top is None else min(top, n)
+    n_top = (n + 1) // 2
     if n_top < 3:
         return RangeRestriction(
             math.nan,
@@ -590,7 +579,6 @@ def range_restriction(
         u,
         n,
         n_top,
-        whole,
         1 - (1 - whole) / u**2,
         float(reliability(np.sort(best))),
         flags,

@@ -10,14 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import fdtrc, stdtr
+from scipy.special import fdtrc, stdtr, stdtrit
 
 from hqm.psychometrics.agreement import icc
 from hqm.psychometrics.correlation import paired, pearson
-from hqm.psychometrics.distributions import (
-    student_above,
-    student_quantile,
-)
 from hqm.psychometrics.families import Relatives, stretched
 from hqm.psychometrics.resampling import (
     FEWEST,
@@ -301,7 +297,7 @@ def mean_shift(
 
     def reach(square: float, freedom: float) -> float:
         return (
-            float(student_quantile(0.5 + level / 2, freedom)) * math.sqrt(square)
+            float(stdtrit(freedom, 0.5 + level / 2)) * math.sqrt(square)
             if freedom > 0
             else math.nan
         )
@@ -349,7 +345,7 @@ def own_shifts(
             continue
         square = float(jackknife_variance(left)) if count > 1 else 0.0
         half = (
-            float(student_quantile(0.5 + level / 2, count - 1)) * math.sqrt(square)
+            float(stdtrit(count - 1, 0.5 + level / 2)) * math.sqrt(square)
             if square > 0
             else math.nan
         )
@@ -606,7 +602,7 @@ def _off_the_line(x: Array, y: Array) -> tuple[Array, Array]:
     others = np.maximum(0.0, residual @ residual - residual * beyond) / (m - 3)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = residual / np.sqrt(others * own)
-    return beyond, np.asarray(2 * student_above(np.abs(t), m - 3))
+    return beyond, np.asarray(2 * stdtr(m - 3, -np.abs(t)))
 
 
 def older_advantages(

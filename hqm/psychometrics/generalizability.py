@@ -11,8 +11,8 @@ from itertools import product
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import chdtri, fdtri
 
-from hqm.psychometrics.distributions import chi2_quantile, f_quantile
 from hqm.psychometrics.result import Array, Numbers, Outcome, Status
 from hqm.psychometrics.variance_components import (
     Axis,
@@ -293,11 +293,11 @@ def difference_bounds(
         `minus` hold it.
         """
         first, second = places
-        g = np.abs(1 - plus_df / chi2_quantile(first, plus_df))
-        h = np.abs(minus_df / chi2_quantile(second, minus_df) - 1)
+        g = np.abs(1 - plus_df / chdtri(plus_df, 1 - first))
+        h = np.abs(minus_df / chdtri(minus_df, 1 - second) - 1)
         square = float((g**2 * plus**2).sum() + (h**2 * minus**2).sum())
         if len(plus) and len(minus):
-            ratio = f_quantile(first, plus_df[:, None], minus_df[None, :])
+            ratio = fdtri(plus_df[:, None], minus_df[None, :], first)
             mixed = ((ratio - 1) ** 2 - (g[:, None] * ratio) ** 2 - h**2) / ratio
             square += float((mixed * np.outer(plus, minus)).sum())
         return max(0.0, square)
@@ -327,15 +327,12 @@ class DStudy(Outcome):
     absolute: float = math.nan
 
 
-def d_study(
-    study: GStudy, sizes: Mapping[str, float] | None = None, *, fixed: Sequence[str] = ()
-) -> DStudy:
+def d_study(study: GStudy, sizes: Mapping[str, float] | None = None) -> DStudy:
     """The generalizability and dependability of a mean over so many items, runs, forms or judges.
 
-        universe U = sum of sigma2_s / n'_s over effects of the respondent whose other facets are
-            all fixed
-        relative error = the same over effects of the respondent with a random facet
-        absolute error = relative error + effects without the respondent that have a random facet
+        universe U = the respondents' variance
+        relative error = sum of sigma2_s / n'_s over effects of the respondent and other facets
+        absolute error = relative error + the same over effects without the respondent
         E rho^2 = U / (U + relative),   Phi = U / (U + absolute)
 
     Brennan, R. L. (2001). Generalizability Theory, chapters 4 and 5.
@@ -344,14 +341,11 @@ def d_study(
     - `sizes`: Facet -> number of levels in the design; a facet not named keeps the number it had.
       Where items lie in pictures, `item` counts all items; there are as many to a picture as before
       unless `picture` is named too.
-    - `fixed`: Facets whose levels are the ones of interest (types, forms), not a sample of others;
-      their size is kept.
 
     Raises
     ------
     ValueError
-        A facet is unknown, is the object of measurement, is fixed at another size, or has a size
-        below 1.
+        A facet is unknown, is the object of measurement, or has a size below 1.
 
     The status is `not_applicable` or worse as the study was; `degenerate` where neither universe
     nor error varies.
@@ -369,28 +363,23 @@ def d_study(
             raise ValueError(f"no facet {name} to change among {others}")
         if size < 1:
             raise ValueError(f"facet {name} needs 1 level or more, got {size}")
-    if unknown := set(fixed) - set(others):
-        raise ValueError(f"no facet {', '.join(sorted(unknown))} to fix among {others}")
     had = dict(zip(study.facets, study.sizes, strict=True))
-    if changed := [name for name in fixed if (sizes or {}).get(name, had[name]) != had[name]]:
-        raise ValueError(f"facet {', '.join(changed)} is fixed and keeps its levels")
     n = {name: (sizes or {}).get(name, had[name]) for name in others}
     shape = tuple(n.items())
     if study.status != "ok":
         return DStudy.absent(study.status, study.reason, sizes=shape)
     counts: dict[str, float] = {name: float(size) for name, size in n.items()}
     counts |= {g: float((sizes or {}).get(g, n[facet] / per)) for g, (facet, per) in groups.items()}
-    held = {*fixed, *(g for g, (facet, _) in groups.items() if facet in fixed)}
     objects = {target, *(group for facet, group, _, _ in study.nested if facet == target)}
     universe = relative = absolute = 0.0
     for component in study.components:
         rest = [f for f in component.effect if f not in objects]
         part = component.value / math.prod(counts[f] for f in rest)
-        chance = any(f not in held for f in rest)
-        if objects & set(component.effect):
-            universe += 0.0 if chance else part
-            relative += part if chance else 0.0
-        absolute += part if chance else 0.0
+        if not rest:
+            universe += part
+            continue
+        relative += part if objects & set(component.effect) else 0.0
+        absolute += part
     if universe + absolute <= 0 or universe + relative <= 0:
         return DStudy.absent(
             "degenerate",
@@ -415,7 +404,6 @@ class Plan(Outcome):
     """The cheapest design of a grid that reaches a target; `design` is None where none does."""
 
     target: float
-    coefficient: str
     design: DStudy | None
     cost: float
 
@@ -426,8 +414,6 @@ def cheapest_designs(
     cost: Callable[[Mapping[str, float]], float],
     *,
     targets: Sequence[float] = (0.8, 0.9, 0.95),
-    coefficient: str = "phi",
-    fixed: Sequence[str] = (),
 ) -> tuple[Plan, ...]:
     """How many items, seeds, forms or judge runs a reliability costs at least.
 
@@ -437,8 +423,7 @@ def cheapest_designs(
     - `grid`: Facet -> numbers of levels to try.
     - `cost`: Design (facet -> number) -> cost, for example `lambda d: d["item"] * d["run"] *
       0.002`.
-    - `targets`: Values of the coefficient to reach.
-    - `coefficient`: `phi` or `g`.
+    - `targets`: Values of Phi to reach.
 
     There is one plan for each target. It is `insufficient` where the grid does not reach it, with
     the best value that it holds.
@@ -450,21 +435,16 @@ def cheapest_designs(
     >>> [(plan.cost, plan.status) for plan in plans]
     [(5, 'ok'), (nan, 'insufficient')]
     """
-    if coefficient not in ("phi", "g"):
-        raise ValueError(f"the coefficient is phi or g, got {coefficient}")
     if study.status != "ok":
         return tuple(
-            Plan(t, coefficient, None, math.nan, status=study.status, reason=study.reason)
-            for t in targets
+            Plan(t, None, math.nan, status=study.status, reason=study.reason) for t in targets
         )
     tried = []
     for levels in product(*grid.values()):
         sizes = dict(zip(grid, levels, strict=True))
-        plan = d_study(study, sizes, fixed=fixed)
+        plan = d_study(study, sizes)
         if plan.status == "ok":
-            tried.append(
-                (cost(dict(plan.sizes)), -(plan.phi if coefficient == "phi" else plan.g), plan)
-            )
+            tried.append((cost(dict(plan.sizes)), -plan.phi, plan))
     tried.sort(key=lambda row: row[:2])
     best = max((-row[1] for row in tried), default=math.nan)
     plans = []
@@ -472,9 +452,7 @@ def cheapest_designs(
         hit = next((row for row in tried if -row[1] >= target), None)
         if hit is None:
             reason = f"no design of the grid reaches {target:g}; the best has {best:.4g}"
-            plans.append(
-                Plan(target, coefficient, None, math.nan, status="insufficient", reason=reason)
-            )
+            plans.append(Plan(target, None, math.nan, status="insufficient", reason=reason))
         else:
-            plans.append(Plan(target, coefficient, hit[2], hit[0]))
+            plans.append(Plan(target, hit[2], hit[0]))
     return tuple(plans)

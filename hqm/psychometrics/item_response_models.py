@@ -23,8 +23,6 @@ class Parameters:
 
     slope: float
     intercept: Array
-    se_intercept: Array
-    se_difficulty: Array
     log_likelihood: float
     converged: bool
 
@@ -88,10 +86,9 @@ def fit(scores: Array, counts: Array) -> Parameters:
             points.theta = (points.theta - mean) / spread
     if not shared:
         points = _own_points(x, weight, a, d, points.theta.mean(axis=1), steps=20)
-    post, log_likelihood = _posterior(x, weight, a, d, points, full)
-    se_intercept, se_difficulty = _errors(x, weight, counts, a, d, points, post)
+    _, log_likelihood = _posterior(x, weight, a, d, points, full)
     total = float((counts * log_likelihood).sum())
-    return Parameters(a, d, se_intercept, se_difficulty, total, moved < TOLERANCE)
+    return Parameters(a, d, total, moved < TOLERANCE)
 
 
 def modes(
@@ -202,35 +199,6 @@ def _maximise(a: float, d: Array, theta: Array, asked: Array, passed: Array) -> 
     return a, d
 
 
-def _errors(
-    x: Array, weight: Array, counts: Array, a: float, d: Array, points: _Points, post: Array
-) -> tuple[Array, Array]:
-    """(items,) standard errors of the intercepts, and of the intercepts less their mean.
-
-    Abilities are estimated too, and what that costs is one number for all items: where the ruler
-    lies, and how long it is. So the information about differences of items is that of known
-    abilities, and only that about a shift and the slope is lessened by what is missing (Louis, T.
-    A. (1982). Journal of the Royal Statistical Society B, 44, 226-233).
-    """
-    theta, asked, _ = _expected(x, weight, counts, points, post, bool(weight.all()))
-    p = _pass(theta, a, d)
-    single = asked * p * (1 - p)
-    own = 1 / single.sum(axis=0)
-    by_point = single.sum(axis=1)
-    complete = np.array([[(theta**k * by_point).sum() for k in (j, j + 1)] for j in (0, 1)])
-    if points.shared:
-        expected = weight @ p.T
-    else:
-        expected = np.einsum("mi,mqi->mq", weight, p.reshape(*post.shape, len(d)))
-    shift = x.sum(axis=1, keepdims=True) - expected
-    scores = np.stack([shift, shift * points.theta])
-    centred = scores - (post * scores).sum(axis=2, keepdims=True)
-    missing = np.einsum("amq,bmq->ab", counts[:, None] * post * centred, centred)
-    common = float(np.linalg.inv(complete - missing)[0, 0] - 1 / complete[0, 0])
-    differing = own * (1 - 2 / len(own)) + own.mean() / len(own)
-    return np.sqrt(own + max(common, 0.0)), np.sqrt(differing)
-
-
 FEWEST_RESPONDENTS = 30
 WHY_FEWEST = "with so many a difficulty is known to within 1 logit at 95 % (Linacre 1994)"
 
@@ -242,26 +210,18 @@ class ItemResponseModel(Outcome):
 
     - `intercept`: One entry an item. NaN for an item that everyone passes or fails, which has no
       finite parameter.
-    - `se_intercept`: Standard errors of the intercepts in a new sample of respondents.
-    - `se_difficulty`: Standard errors of the intercepts less their mean, which no shift of the
-      abilities touches.
-    - `flags`: `NOT_IDENTIFIED`: fewer than 30, fitted only because the gate was lifted.
-      `UNBOUNDED`: a slope above 10, the items pass or fail like steps; how steep the data do not
+    - `flags`: `UNBOUNDED`: a slope above 10, the items pass or fail like steps; how steep the data do not
       say. `NOT_CONVERGED`.
     """
 
     slope: float = math.nan
     intercept: tuple[float, ...] = ()
-    se_intercept: tuple[float, ...] = ()
-    se_difficulty: tuple[float, ...] = ()
     log_likelihood: float = math.nan
     n: int = 0
     flags: tuple[str, ...] = ()
 
 
-def item_response(
-    scores: npt.ArrayLike, *, n_eff: float | None = None, gate: bool = True
-) -> ItemResponseModel:
+def item_response(scores: npt.ArrayLike, *, n_eff: float | None = None) -> ItemResponseModel:
     """Fit one slope for all items and an intercept for each, if there are respondents enough.
 
     A slope of its own for each item needs hundreds of respondents: with 20 the estimated slopes
@@ -275,8 +235,6 @@ def item_response(
 
     - `scores`: (respondents, items), binary; NaN where an answer was not scored.
     - `n_eff`: The number of independent respondents, where some are relatives; the gate uses it.
-    - `gate`: False fits the model however few respondents there are and sets the flag
-      `NOT_IDENTIFIED`.
 
     The status is `insufficient` below the gate; `degenerate` when fewer than 3 items vary;
     `not_applicable` when a score is not 0 or 1.
@@ -297,7 +255,7 @@ def item_response(
     def absent(status: Status, reason: str) -> ItemResponseModel:
         return ItemResponseModel(n=n, status=status, reason=reason)
 
-    if size < FEWEST_RESPONDENTS and (gate or n < 3):
+    if size < FEWEST_RESPONDENTS:
         return absent(
             "insufficient",
             f"a Rasch model needs {FEWEST_RESPONDENTS} independent respondents, there are"
@@ -316,8 +274,7 @@ def item_response(
     fitted = fit(patterns, counts.astype(np.float64))
     if fitted.slope < 1e-3:
         return absent("degenerate", "the items do not measure one thing: the common slope is 0")
-    flags = ["NOT_IDENTIFIED"] if size < FEWEST_RESPONDENTS else []
-    flags += ["UNBOUNDED"] if fitted.slope > 10 else []
+    flags = ["UNBOUNDED"] if fitted.slope > 10 else []
     flags += [] if fitted.converged else ["NOT_CONVERGED"]
 
     def spread(values: Array) -> tuple[float, ...]:
@@ -328,8 +285,6 @@ def item_response(
     return ItemResponseModel(
         fitted.slope,
         spread(fitted.intercept),
-        spread(fitted.se_intercept),
-        spread(fitted.se_difficulty),
         fitted.log_likelihood,
         n,
         tuple(flags),
@@ -340,7 +295,7 @@ def item_response(
 class RaschItem(Outcome):
     """One item of a Rasch scale.
 
-    - `difficulty, se`: In logits, mean 0 over the items; the ability that passes half the time.
+    - `difficulty`: In logits, mean 0 over the items; the ability that passes half the time.
     - `infit, outfit`: Mean squared residuals, weighted by information and plain: 1 as the model
       expects, above 1.3 erratic (a wrong key, a lucky guess), below .7 too regular (it repeats
       other items).
@@ -351,7 +306,6 @@ class RaschItem(Outcome):
     """
 
     difficulty: float
-    se: float
     infit: float
     outfit: float
     infit_t: float
@@ -365,25 +319,19 @@ class Rasch(Outcome):
     """A Rasch scale.
 
     - `items`: In order.
-    - `ability, ability_se`: One entry a respondent, in logits: Warm's weighted likelihood estimate,
+    - `ability`: One entry a respondent, in logits: Warm's weighted likelihood estimate,
       finite even for all passes or none.
     - `separation`: Reliability of the abilities: 1 - mean(se^2) / variance.
-    - `sigma`: Standard deviation of the abilities in logits, as the marginal likelihood estimates
-      it.
     """
 
     items: tuple[RaschItem, ...] = ()
     ability: tuple[float, ...] = ()
-    ability_se: tuple[float, ...] = ()
     separation: float = math.nan
-    sigma: float = math.nan
     n: int = 0
     flags: tuple[str, ...] = ()
 
 
-def rasch(
-    scores: npt.ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None, gate: bool = True
-) -> Rasch:
+def rasch(scores: npt.ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None) -> Rasch:
     """Difficulties, abilities and item fit of the Rasch model.
 
     All items discriminate equally, so an item is told from the others by its difficulty alone; fit
@@ -400,7 +348,6 @@ def rasch(
     - `scores`: (respondents, items), binary; NaN where an answer was not scored.
     - `alpha`: False discovery rate of `misfit`.
     - `n_eff`: The number of independent respondents, where some are relatives.
-    - `gate`: False fits the model to fewer than 30 respondents, with a flag.
 
     The status is `insufficient` for fewer than 30 respondents; `degenerate` when the items do not
     vary or measure nothing in common.
@@ -413,7 +360,7 @@ def rasch(
     >>> [i for i, item in enumerate(result.items) if item.misfit]
     [7]
     """
-    model = item_response(scores, n_eff=n_eff, gate=gate)
+    model = item_response(scores, n_eff=n_eff)
     if model.status != "ok":
         return Rasch(n=model.n, status=model.status, reason=model.reason)
     x = np.asarray(scores, dtype=np.float64)
@@ -447,13 +394,13 @@ def rasch(
     for i in range(x.shape[1]):
         if not known[i]:
             reason = "everyone who answered has the same score"
-            none = (math.nan, math.nan, math.nan, math.nan, math.nan, math.nan, math.nan)
+            none = (math.nan,) * 6
             items.append(RaschItem(*none, False, status="degenerate", reason=reason))
             continue
         outside = not (0.7 <= infit[i] <= 1.3 and 0.7 <= outfit[i] <= 1.3)
         misfit = bool(outside and q[i] < alpha)
         fit = (float(infit[i]), float(outfit[i]), float(t_in[i]), float(t_out[i]), float(q[i]))
-        items.append(RaschItem(float(difficulty_of[i]), model.se_difficulty[i], *fit, misfit))
+        items.append(RaschItem(float(difficulty_of[i]), *fit, misfit))
     error = 1 / np.sqrt(np.where(answered, information, np.nan))
     theta = np.where(answered, theta, np.nan)
     spread = float(np.nanvar(theta, ddof=1))
@@ -461,9 +408,7 @@ def rasch(
     return Rasch(
         tuple(items),
         tuple(theta.tolist()),
-        tuple(error.tolist()),
         separation,
-        model.slope,
         model.n,
         model.flags,
     )

@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, stdtr
 
-from hqm.psychometrics.distributions import rank_sum_p, student_above
+from hqm.psychometrics.distributions import rank_sum_p
 from hqm.psychometrics.result import Array, Numbers, Outcome, Status, shaped
 from hqm.psychometrics.significance import benjamini_hochberg
 
@@ -98,7 +98,7 @@ def _two_sided(r: Array, n: npt.ArrayLike) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.abs(r) * np.sqrt(df / (1 - r * r))
         return np.asarray(
-            np.where(df > 0, 2 * student_above(ratio, np.maximum(df, 1e-9)), np.nan),
+            np.where(df > 0, 2 * stdtr(np.maximum(df, 1e-9), -ratio), np.nan),
             dtype=np.float64,
         )
 

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, stdtrit, xlogy
+from scipy.special import chdtrc, expit, stdtrit, xlogy
 
 from hqm.psychometrics.agreement import agreement_of_counts, kappa_of_counts
-from hqm.psychometrics.distributions import chi2_above
 from hqm.psychometrics.resampling import (
     cluster_sums,
     jackknife_error,
@@ -257,7 +256,7 @@ def _homogeneity(hits: Numbers | Array, misses: Numbers | Array) -> tuple[float,
         statistic = float(((table - expected) ** 2 / expected).sum())
     else:
         statistic = 2 * float((xlogy(table, table) - xlogy(table, expected)).sum())
-    return float(chi2_above(max(0.0, statistic), k - 1)), spread, sparse
+    return float(chdtrc(k - 1, max(0.0, statistic))), spread, sparse
 
 
 def _two_way(hit: Flags, base: Flags, weights: Array, level: float) -> Coefficient:

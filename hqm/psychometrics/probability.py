@@ -15,7 +15,6 @@ from hqm.psychometrics.result import (
     Numbers,
     Status,
     is_constant,
-    mean_of_known,
     shaped,
 )
 
@@ -132,65 +131,3 @@ def _absent(status: Status, reason: str, count: Numbers) -> ExpectedRetest:
     nan, m = math.nan, len(count)
     none, missing = Coefficient.absent(status, reason, m), np.full(m, nan)
     return ExpectedRetest(none, nan, nan, missing, missing, missing, missing, None)
-
-
-def sampling_probability(
-    log_odds: npt.ArrayLike, temperature: float, *, top_p: float = 1.0
-) -> Array:
-    """The probability of the first of two answers at another temperature: 1 / (1 + exp(-l / T)).
-
-    - `log_odds`: Any shape: l = log P(first) - log P(second) at temperature 1.
-    - `temperature`: 0 is greedy decoding, where an even chance stays .5; the result is NaN below 0.
-    - `top_p`: Nucleus: an answer whose probability reaches it is always given.
-
-    >>> sampling_probability([1.0, -1.0, 0.0], 0.5).round(4).tolist()
-    [0.8808, 0.1192, 0.5]
-    """
-    l = np.asarray(log_odds, dtype=np.float64)  # noqa: E741
-    if not temperature >= 0:
-        return np.full(l.shape, np.nan)
-    if temperature == 0:
-        p = np.where(np.isnan(l), np.nan, np.where(l > 0, 1.0, np.where(l < 0, 0.0, 0.5)))
-    else:
-        # tanh does not overflow
-        p = 0.5 * (1 + np.tanh(l / (2 * temperature)))
-    return (
-        np.where(p >= top_p, 1.0, np.where(1 - p >= top_p, 0.0, p)) if top_p < 1 else np.asarray(p)
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class TemperatureCurve:
-    """Expected reliability, mean score and mean noise variance at each temperature."""
-
-    temperature: tuple[float, ...]
-    rho: tuple[Coefficient, ...]
-    noise: tuple[float, ...]
-    score: tuple[float, ...]
-
-
-def temperature_curve(
-    log_odds: npt.ArrayLike, temperatures: npt.ArrayLike, *, top_p: float = 1.0
-) -> TemperatureCurve:
-    """The expected test-retest reliability at several temperatures, from one forward pass.
-
-    It shows where a benchmark looks reliable only because it is run near temperature 0. Status as
-    in `expected_retest`.
-
-    - `log_odds`: (respondents, items): log odds at temperature 1 of the answer that is scored 1.
-    - `temperatures, top_p`: (points,), and the nucleus.
-
-    >>> [round(c.value, 3) for c in temperature_curve(np.linspace(-2, 2, 40).reshape(4, 10),
-    ...     [0, 0.5, 1, 2]).rho]
-    [1.0, 0.934, 0.806, 0.519]
-    """
-    points = [
-        (float(t), expected_retest(sampling_probability(log_odds, float(t), top_p=top_p)))
-        for t in np.ravel(np.asarray(temperatures, dtype=np.float64))
-    ]
-    return TemperatureCurve(
-        tuple(t for t, _ in points),
-        tuple(c.rho for _, c in points),
-        tuple(mean_of_known(c.noise) for _, c in points),
-        tuple(mean_of_known(c.scores) for _, c in points),
-    )

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri, stdtrit
+from scipy.special import chdtri, ndtri, stdtrit
 
 from hqm.psychometrics.agreement import icc, icc_of_mean, mean_squares
-from hqm.psychometrics.distributions import chi2_quantile, student_quantile
 from hqm.psychometrics.families import (
     Relatives,
     at_least_without,
@@ -346,7 +345,7 @@ def _bounds_of_phi(value: float, errors: _Errors, level: float) -> Bounds:
     both sees that.
     """
     middle = math.log((1 - value) / value)
-    half = float(student_quantile(0.5 + level / 2, errors.blocks - 1)) * errors.ratio_error
+    half = float(stdtrit(errors.blocks - 1, 0.5 + level / 2)) * errors.ratio_error
     low, high = (1 / (1 + math.exp(min(middle + side * half, 700.0))) for side in (1, -1))
     return Bounds(low, high, "picture jackknife of log((1 - Phi) / Phi)", level)
 
@@ -491,7 +490,7 @@ def wordings_needed(
         return WordingsNeeded(status="degenerate", reason="the respondents do not differ")
     size = size_of(n, n_effective)
     tailed = min(size - 1, 2 / log_variance_error(x.mean(axis=1), size))
-    high = msc * (k - 1) / float(chi2_quantile(0.2, k - 1))
+    high = msc * (k - 1) / float(chdtri(k - 1, 0.8))
     between, shift, most = ((m - mse) / d for m, d in ((msr, k), (msc, n), (high, n)))
     needed = None
     for count in range(FEWEST_TO_DECIDE, MOST_WORDINGS + 1):

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import stdtrit
 
-from hqm.psychometrics.distributions import student_quantile
 from hqm.psychometrics.result import Array, shaped
 
 Sums = Callable[[Mapping[str, Array]], Any]
@@ -91,7 +91,7 @@ def scaled_scores(
     items, used = basis.shape
     spread = items / max(items - used, 1)
     se = factor * np.sqrt(spread * (np.maximum(w * (w - 1), 0.0) * rest**2).sum(axis=1))
-    reach = float(student_quantile(0.5 + level / 2, freedom)) * se
+    reach = float(stdtrit(freedom, 0.5 + level / 2)) * se
     return ScaledScores(scores=scores, se=se, low=scores - reach, high=scores + reach)
 
 

@@ -25,9 +25,8 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import nctdtrinc, ndtr, stdtrit
+from scipy.special import chdtri, nctdtrinc, ndtr, stdtrit
 
-from hqm.psychometrics.distributions import chi2_quantile
 from hqm.psychometrics.result import Array, normal_quantile
 from hqm.psychometrics.study_variance import Effect, StudyParts
 from hqm.psychometrics.variance_components import FEWEST_CLUSTERS
@@ -170,9 +169,9 @@ def _half_width_for_others(
         - 1
     )
     different, position = np.unique(free, return_inverse=True)
-    span = ((chi2_quantile(0.975, different) - chi2_quantile(0.025, different)) / different)[
-        position
-    ].reshape(free.shape)
+    span = ((chdtri(different, 0.025) - chdtri(different, 0.975)) / different)[position].reshape(
+        free.shape
+    )
     return np.asarray(_sum(made, _noise) / _whole(parts, made) * span / 2, dtype=np.float64)
 
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
+from scipy.special import expit, stdtr, stdtrit
 
-from hqm.psychometrics.distributions import student_above, student_quantile
 from hqm.psychometrics.resampling import labels_of
 from hqm.psychometrics.result import Array, Flags, Numbers, Outcome, is_constant, shaped
 from hqm.psychometrics.significance import SignificanceTest, holm
@@ -277,7 +276,7 @@ def welch(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[SignificanceTest, float]:
         return SignificanceTest.absent("degenerate", "nobody differs within a group", n=n), error
     t = float(a.mean() - b.mean()) / error
     df = float(parts.sum() ** 2 / (parts**2 / np.array([len(a) - 1, len(b) - 1])).sum())
-    return SignificanceTest(t, df, min(1.0, 2 * float(student_above(abs(t), df))), n), error
+    return SignificanceTest(t, df, min(1.0, 2 * float(stdtr(df, -abs(t)))), n), error
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,7 +401,7 @@ def _favour(
     apart = fitted.abilities(places[part]) - fitted.abilities(compared)
     test, error = welch(apart[inside], apart[~inside])
     logits = float(apart[inside].mean() - apart[~inside].mean())
-    half = float(student_quantile(0.975, test.df)) * error
+    half = float(stdtrit(test.df, 0.975)) * error
     members = int(inside.sum())
     return Favour(
         "", "", members, len(inside) - members, logits, logits - half, logits + half, test.p

@@ -13,8 +13,8 @@ from operator import ge
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import chdtri, stdtrit
 
-from hqm.psychometrics.distributions import chi2_quantile, student_quantile
 from hqm.psychometrics.resampling import jackknife_error, jackknife_variance, sorting
 from hqm.psychometrics.result import Array, Bounds, is_constant
 
@@ -466,7 +466,7 @@ def error_bounds(ratio: float, left_out: Array, level: float = 0.95) -> Bounds |
     """
     if len(left_out) < FEWEST_CLUSTERS or not np.isfinite(left_out).all() or not ratio > 0:
         return None
-    half = float(student_quantile(0.5 + level / 2, len(left_out) - 1)) * jackknife_error(left_out)
+    half = float(stdtrit(len(left_out) - 1, 0.5 + level / 2)) * jackknife_error(left_out)
     return Bounds.below_one(ratio, half, "r", level)
 
 
@@ -537,7 +537,7 @@ def half_width_without(
     """
     left = max(jackknifed - twice, jackknifed * least)
     freedom = (clusters - 1) * (left / jackknifed) ** 2 if jackknifed > 0 else clusters - 1
-    return float(student_quantile(0.5 + level / 2, max(freedom, 2))) * math.sqrt(left)
+    return float(stdtrit(max(freedom, 2), 0.5 + level / 2)) * math.sqrt(left)
 
 
 def linear_bounds(value: float, left_out: Array, level: float = 0.95) -> Bounds | None:
@@ -550,7 +550,7 @@ def linear_bounds(value: float, left_out: Array, level: float = 0.95) -> Bounds 
     """
     if len(left_out) < FEWEST_CLUSTERS or not np.isfinite(left_out).all():
         return None
-    half = float(student_quantile(0.5 + level / 2, len(left_out) - 1)) * jackknife_error(left_out)
+    half = float(stdtrit(len(left_out) - 1, 0.5 + level / 2)) * jackknife_error(left_out)
     low, high = (float(np.clip(value + side * half, -1, 1)) for side in (-1, 1))
     return Bounds(low, high, "cluster jackknife", level)
 
@@ -577,7 +577,7 @@ def crowds_at_a_bound(scores: npt.ArrayLike) -> bool:
     mean = float(x.mean())
     # of few scores the variance is often too small to show the tail: its upper quartile is what
     # counts
-    variance = float(x.var(ddof=1)) * (len(x) - 1) / float(chi2_quantile(0.25, len(x) - 1))
+    variance = float(x.var(ddof=1)) * (len(x) - 1) / float(chdtri(len(x) - 1, 0.75))
     total = mean * (1 - mean) / variance - 1
     if total <= 0:
         return False

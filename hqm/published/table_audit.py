@@ -725,7 +725,7 @@ def _with_items(make: Maker, parts: Subscales) -> Iterable[Estimate]:
             none = Coefficient.absent(differences.status, differences.reason)
             yield make("discriminability.separable_pairs", name, none, items=items)
             continue
-        apart, pairs = differences.separable_pairs(adjust=True)
+        apart, pairs = differences.separable_pairs()
         ranks = {names[i]: list(span) for i, span in enumerate(differences.rank_intervals)}
         yield make(
             "discriminability.separable_pairs",

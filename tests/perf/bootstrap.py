@@ -3,8 +3,7 @@
     python tests/perf/bootstrap.py [--respondents 20] [--items 4000] [--replicates 10000]
 
 Two runs of binary answers; the 20 statistics are the respondents' scores, mean of both runs. Ways,
-each in a process of its own: HQM by Poisson weights and by the limit law (with BCa intervals), and
-the named alternatives: `scipy.stats.bootstrap` on 40 paired samples with vectorized=True and
+each in a process of its own: HQM by the limit law (with BCa intervals), and the named alternatives: `scipy.stats.bootstrap` on 40 paired samples with vectorized=True and
 batch=50, and on the vector of item numbers (both percentile, which spares scipy its jackknife).
 Seconds without imports, peak memory of the process, ratios; the intervals are compared. Then HQM
 with 1, 4 and 16 times the items.
@@ -22,7 +21,7 @@ import time
 
 import numpy as np
 
-WAYS = ("poisson", "gaussian", "batch", "index")
+WAYS = ("hqm", "batch", "index")
 
 
 def answers(respondents: int, items: int) -> np.ndarray:
@@ -33,7 +32,7 @@ def answers(respondents: int, items: int) -> np.ndarray:
     return (rng.random((items, respondents, 2)) < p[..., None]).astype(float)
 
 
-def ours(x: np.ndarray, replicates: int, draw: str) -> list[list[float]]:
+def ours(x: np.ndarray, replicates: int) -> list[list[float]]:
     """By the engine."""
     from hqm import psychometrics as psy
 
@@ -45,11 +44,7 @@ def ours(x: np.ndarray, replicates: int, draw: str) -> list[list[float]]:
         def score(t: np.ndarray, k: int = k) -> np.ndarray:
             return np.asarray(t[:, 2 * k : 2 * k + 2].mean(axis=1) / t[:, -1])
 
-        spans.append(
-            psy.resample(
-                table, score, rng=psy.stream(1, "s"), smooth=True, replicates=replicates, draw=draw
-            )  # type: ignore[arg-type]
-        )
+        spans.append(psy.resample(table, score, rng=psy.stream(1, "s"), replicates=replicates))
     return [[span.low, span.high] for span in spans]
 
 
@@ -104,7 +99,7 @@ def measure(way: str, respondents: int, items: int, replicates: int) -> None:
     elif way == "index":
         ends = scipy_index(x, replicates)
     else:
-        ends = ours(x, replicates, way)
+        ends = ours(x, replicates)
     seconds = time.perf_counter() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"seconds": seconds, "mib": peak, "before": before, "ends": ends}))
@@ -135,7 +130,7 @@ def run(way: str, respondents: int, items: int, replicates: int) -> dict:
                 command, check=True, capture_output=True, text=True, env=one_thread
             ).stdout
         )
-        for _ in range(3 if way in ("poisson", "gaussian") else 1)
+        for _ in range(3 if way == "hqm" else 1)
     ]
     return min(tries, key=lambda measured: measured["seconds"])
 
@@ -158,8 +153,7 @@ def main() -> None:
     reference = np.array(measured["index"]["ends"])
     width = (reference[:, 1] - reference[:, 0]).mean()
     names = {
-        "poisson": "hqm, Poisson weights",
-        "gaussian": "hqm, limit law",
+        "hqm": "hqm, limit law",
         "batch": "scipy, 40 samples, batch=50",
         "index": "scipy, index vector",
     }
@@ -173,7 +167,7 @@ def main() -> None:
     for way in WAYS:
         figures = measured[way]
         apart = np.abs(np.array(figures["ends"]) - reference).max() / width
-        ratio = figures["seconds"] / measured["poisson"]["seconds"]
+        ratio = figures["seconds"] / measured["hqm"]["seconds"]
         print(
             f"{names[way]:30}{figures['seconds']:9.3f}{ratio:8.2f}{figures['mib']:10.0f}{figures['mib'] - figures['before']:11.0f}{apart:13.1%}"
         )
@@ -183,16 +177,10 @@ def main() -> None:
         "\nends differ: the largest distance of an end from scipy's on the index vector, in widths"
         " of the interval\n"
     )
-    print(f"{'items':>9}{'Poisson s':>12}{'limit law s':>13}{'peak MiB':>10}")
+    print(f"{'items':>9}{'seconds':>10}{'peak MiB':>10}")
     for factor in (1, 4, 16):
-        grown = {
-            way: run(way, given.respondents, factor * given.items, given.replicates)
-            for way in WAYS[:2]
-        }
-        print(
-            f"{factor * given.items:9}{grown['poisson']['seconds']:12.3f}{grown['gaussian']['seconds']:13.3f}"
-            f"{max(figures['mib'] for figures in grown.values()):10.0f}"
-        )
+        grown = run("hqm", given.respondents, factor * given.items, given.replicates)
+        print(f"{factor * given.items:9}{grown['seconds']:10.3f}{grown['mib']:10.0f}")
 
 
 if __name__ == "__main__":
