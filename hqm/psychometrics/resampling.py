@@ -254,19 +254,12 @@ def agreement_left_out(first: npt.ArrayLike, other: npt.ArrayLike) -> Mapping[st
 
 
 def left_out_bounds(value: float, left_out: npt.ArrayLike, *, level: float = 0.95) -> Bounds | None:
-    """The interval of a reliability over other items, for these respondents, from its
-    leave-one-cluster-out values.
+    """The interval of a reliability over other items, from its values without each cluster of them.
 
-    The jackknife on log(1 - r), where it is nearly normal; a bootstrap of items would add their
-    noise a second time (it covers 53 to 70 % where it promises 95 %). Coverage:
-    `tests/perf/coverage_left_out.py`.
+    The jackknife on log(1 - r), where it is nearly normal; a bootstrap would add the items' noise
+    a second time. Coverage: `tests/perf/coverage_left_out.py`. None below 10 clusters or where a
+    value does not exist or is 1.
 
-        L_c = log(1 - r_(c)),   SE^2 = (C - 1) / C  sum (L_c - mean L)^2,   1 - exp(L +- z SE)
-
-    - `left_out`: (clusters,): the coefficient with each cluster left out.
-
-    None below 10 clusters, for a value of 1, or where leaving out a cluster leaves the statistic
-    undefined.
     >>> round(left_out_bounds(0.9, [0.9 + 0.001 * (-1) ** c for c in range(20)]).low, 3)
     0.891
     """
