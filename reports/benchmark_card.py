@@ -56,7 +56,9 @@ def brief(audit: BenchmarkAudit, room: int = 110) -> str:
     for answer in seven(audit):
         beginning = f"{MARKS[answer.code]} {IN_A_WORD[answer.question]:10} "
         left = max(room - len(beginning), 20)
-        said = textwrap.shorten(in_words(answer.sentences), left, placeholder=" ...")
+        said = textwrap.shorten(
+            in_words(answer.sentences), left, placeholder=" ...", break_on_hyphens=False
+        )
         lines.append(beginning + said)
     lines.append(textwrap.fill(f"statement  {audit.statement}", room, subsequent_indent="  "))
     return "\n".join(lines)

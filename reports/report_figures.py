@@ -105,7 +105,7 @@ def budget_figure(audit: BenchmarkAudit, budget: ErrorBudget, *, narrow: bool = 
     for mark in marks:
         x = place(mark)
         sheet.line([(x, 24), (x, height)], GRID)
-        label = number(mark, decimals) + (" points" if mark == 0 else "")
+        label = number(mark, decimals) if mark else "0 points"
         side: Side = "start" if narrow and mark == 0 else "middle"
         sheet.text(x, 10, label, side=side, size=12, colour=QUIET)
     if not narrow:

@@ -91,7 +91,7 @@ SOURCES: Mapping[str, tuple[str, str]] = {
     "people": ("People instead of the scorer", "labels for the same answers"),
     "resolution": ("Smaller pictures", "the same questions"),
     "blind": ("Without the picture", "the drop should be large"),
-    "metric": ("Another metric", "at the same mean and spread"),
+    "metric": ("Another metric", "scaled alike"),
 }
 """str -> what a row of the error budget is called, and what changes."""
 IN_A_LINE: Mapping[str, str] = {
@@ -308,12 +308,13 @@ def budget_title(audit: BenchmarkAudit, budget: ErrorBudget) -> str:
     if not budget.gaps:
         return said
     clear = [gap for gap in budget.gaps if not gap.not_clear]
-    if max(gap.gap or 0.0 for gap in budget.gaps) <= (top.half or 0.0):
+    # other items are tested in pairs: a gap that is smaller than their bar may stand clear of them
+    if top.source != "items" and max(gap.gap or 0.0 for gap in budget.gaps) <= (top.half or 0.0):
         return f"{said}; no gap on this leaderboard is that large"
     if not clear:
         return f"No gap is clear of every error: {said[0].lower()}{said[1:]}"
     if len(clear) == len(budget.gaps):
-        return "Every gap is larger than every measured error"
+        return "Every gap stands clear of every measured error"
     verb = "stands" if len(clear) == 1 else "stand"
     return (
         f"{capital(several(len(clear), 'gap'))} of {len(budget.gaps)} {verb} clear of every"
@@ -408,7 +409,10 @@ def mend_lines(audit: BenchmarkAudit, mend: Sequence[Mend]) -> list[MendLine]:
         line = _mend_line(audit, each)
         lines.setdefault(line.title, []).append(line)
     return [
-        replace(same[0], sentence=f"{same[0].sentence} So with {len(same) - 1} more.")
+        replace(
+            same[0],
+            sentence=f"{same[0].sentence} {capital(in_letters(len(same) - 1))} more like it.",
+        )
         if len(same) > 1
         else same[0]
         for same in lines.values()
@@ -625,8 +629,7 @@ def _wording(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
         of_shift = replace(estimate_text(shift), text=shown, muted=False)
     what = "Negated questions" if row.source == "negation" else "Another wording"
     changed, pairs = pairs_changed(audit, row.other[0]), math.comb(len(audit.respondents), 2)
-    template = f"{what}: {{shift}} points"
-    template += "" if row.shown else " (a shift is not shown)"
+    template = f"{what}: {{shift}} points{'' if row.shown else ', not shown'}"
     order = (
         f"; {changed} of {pairs} pairs change places" if changed else "; the order does not change"
     )
@@ -704,6 +707,8 @@ def _more(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ...]:
         parts.append("None for the total")
     elif more.items is not None:
         parts.append(f"{more.items:,} for the total (or the mean of {more.runs:,} runs)")
+    else:
+        parts.append("Not known for the total")
     if more.types:
         most = max(more.types, key=lambda kind: more.types[kind])
         count = f"{more.for_types:,} for scores by type"
@@ -712,7 +717,7 @@ def _more(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ...]:
         )
     elif any(row.measurable for row in types_measured(audit)):
         parts.append("none for scores by type")
-    return (say(f"{capital('; '.join(parts)) or 'More items would not help'}."),)
+    return (say(f"{capital('; '.join(parts))}."),)
 
 
 def _quote(gate: Gate, answered: SevenAnswers) -> tuple[Sentence, ...]:
@@ -780,8 +785,8 @@ def several_benchmarks(audits: Sequence[BenchmarkAudit], heads: Sequence[Headlin
     if named:
         most = max(dict.fromkeys(named), key=named.count)
         said += (
-            f" {SOURCES[most][0]} is the largest measured error in"
-            f" {in_letters(named.count(most))}; the first place is shared in"
+            f" The largest error is most often {SOURCES[most][0].lower()}"
+            f" ({named.count(most)} of {len(named)}); the first place is shared in"
             f" {'all' if shared == len(audits) else in_letters(shared)}."
         )
     return said

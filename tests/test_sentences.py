@@ -341,7 +341,7 @@ def test_random_audits_are_answered_as_their_numbers_are() -> None:
         moved = not row.low <= 0 <= row.high  # type: ignore[operator]
         wanted = side(alike, 0.75)
         assert codes["wording"] == ("look" if wanted == "fine" and moved else wanted)
-        assert ("a shift is not shown" in said["wording"]) == (not moved)
+        assert ("points, not shown" in said["wording"]) == (not moved)
         lacking = sum(error > 0.03 for error in errors)
         assert (f"{50 * lacking:,} for scores by type" in said["more"]) == bool(lacking)
         whole = " ".join((*said.values(), headline(audit).text))

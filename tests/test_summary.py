@@ -28,7 +28,9 @@ QUESTIONS = ("repeat", "wording", "people", "separate", "faulty", "more items", 
 
 
 @pytest.mark.parametrize("columns", ["80", "100", "200"])
-@pytest.mark.parametrize(("benchmarks", "most"), [(1, 15), (2, 25), (4, 25), (5, 25), (20, 25)])
+@pytest.mark.parametrize(
+    ("benchmarks", "most"), [(1, 15), (2, 25), (4, 25), (5, 25), (20, 25), (30, 25)]
+)
 def test_it_fits_a_screen(
     audited: hqm.BenchmarkAudit,
     benchmarks: int,
@@ -44,7 +46,7 @@ def test_it_fits_a_screen(
     assert len(lines) <= most
     assert max(map(len, lines)) <= max(int(columns), 120)
     assert all(sum(f" {name}" in line for line in lines) >= 1 for name in QUESTIONS)
-    assert all(any(audit.title in line for line in lines) for audit in each)
+    assert all(any(audit.title in line for line in lines) for audit in each[: min(benchmarks, 19)])
     if benchmarks == 1:
         answers = [line for line in lines if line[2:13].strip() in QUESTIONS]
         assert [line[2:13].strip() for line in answers] == list(QUESTIONS)

@@ -132,7 +132,7 @@ def _value(name: str) -> Iterator[str]:
         f"{value['respondents']:,} models, {value['items']:,} items; signature"
         f" `{value['signature']}`"
     )
-    ends = f"95% interval {', '.join(spans)}; " if spans else ""
+    ends = f"with 95% confidence {', '.join(spans)}; " if spans else ""
     oracle = (
         " The other side is a rule that knows the drawn scene, and no people."
         if value["estimate"].startswith("oracle.")
