@@ -10,7 +10,7 @@ scores, indicators and reports are pure functions of them.
     audit = hqm.audit("pope", recorded="answers.jsonl")
 
     print(audit)                              # verdict, seven answers, statement
-    audit.scores                              # a pandas frame; to_frame("estimates"), ...
+    audit.scores                              # pandas frames; also audit.estimates, audit.items
     hqm.gate(audit).passed
     hqm.report(audit, "report.html")
 

@@ -14,6 +14,7 @@ from .auditing.audit import Audit as Audit
 from .auditing.audit import BenchmarkAudit as BenchmarkAudit
 from .auditing.audit import RespondentScores as RespondentScores
 from .auditing.auditor import parts_in as parts_in
+from .auditing.budget import ERROR_OPTIONS as ERROR_OPTIONS
 from .auditing.budget import BudgetRow as BudgetRow
 from .auditing.budget import ErrorBudget as ErrorBudget
 from .auditing.budget import Gap as Gap

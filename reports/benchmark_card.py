@@ -50,7 +50,7 @@ IN_A_WORD: Mapping[str, str] = {question: question for question in QUESTIONS} | 
 def brief(audit: BenchmarkAudit, room: int = 110) -> str:
     """The audit in about ten lines: its size, the verdict, seven answers, the statement."""
     models = counted(len(audit.respondents), "model")
-    lines = [f"{audit.title}   {counted(audit.items, 'item')} · {models} · {leading(audit)}"]
+    lines = [f"{audit.title}   {counted(audit.n_items, 'item')} · {models} · {leading(audit)}"]
     head = headline(audit)
     lines.append(textwrap.fill(f"{MARKS[head.code]} {head.text}", room, subsequent_indent="  "))
     for answer in seven(audit):
@@ -108,7 +108,7 @@ def _quotes(audit: BenchmarkAudit, version: str) -> Iterator[Quote]:
         )
     for name in dict.fromkeys(
         e.other
-        for e in audit.estimates
+        for e in audit.all_estimates
         if e.indicator == "parallel_forms.icc_a1" and e.metric == metric
     ):
         icc, shift = (
@@ -138,7 +138,7 @@ def _quotes(audit: BenchmarkAudit, version: str) -> Iterator[Quote]:
                 f"In the wording “{cell(name)}” of {where}, the mean {metric} differs from that of"
                 f" the original by {{value}}{unit}",
             )
-    for r in audit.estimates:
+    for r in audit.all_estimates:
         if (
             r.indicator == "criterion.pearson"
             and r.metric == metric
@@ -278,7 +278,7 @@ def _card(benchmark: BenchmarkAudit, audit: Audit, policy: Policy) -> str:
     signed = {quote.title: quote.short for quote in quotes(benchmark, audit.hqm_version)}
     made = ", ".join(
         (
-            counted(benchmark.items, "item"),
+            counted(benchmark.n_items, "item"),
             counted(benchmark.images, "picture"),
             counted(len(benchmark.respondents), "respondent"),
         )

@@ -717,7 +717,7 @@ def _varied(audit: BenchmarkAudit, facet: str, other: str) -> str:
 
 
 def _signature(audit: BenchmarkAudit, metric: str, other: str) -> str:
-    estimates = [e for e in audit.estimates if (e.metric, e.other) == (metric, other)]
+    estimates = [e for e in audit.all_estimates if (e.metric, e.other) == (metric, other)]
     return next(
         (e.signature for e in estimates if e.indicator.endswith(".pearson")),
         estimates[0].signature if estimates else "",

@@ -139,8 +139,10 @@ def sections_of(audit: Audit, policy: Policy) -> list[dict[str, Any]]:
 
 
 def _on_page(audit: BenchmarkAudit) -> BenchmarkAudit:
-    named = ((e, indicator_named(e.indicator)) for e in audit.estimates)
-    return replace(audit, estimates=tuple(e for e, kind in named if kind is None or kind.on_page))
+    named = ((e, indicator_named(e.indicator)) for e in audit.all_estimates)
+    return replace(
+        audit, all_estimates=tuple(e for e, kind in named if kind is None or kind.on_page)
+    )
 
 
 def render(audit: Audit, sections: Sequence[Mapping[str, Any]]) -> str:
@@ -169,7 +171,7 @@ def _signatures(audits: Iterable[BenchmarkAudit]) -> list[tuple[str, str, str]]:
     """
     lines: dict[str, tuple[str, str, str]] = {}
     for audit in audits:
-        for e in audit.estimates:
+        for e in audit.all_estimates:
             lines.setdefault(
                 e.signature,
                 (
@@ -378,7 +380,7 @@ def _variance(audit: BenchmarkAudit) -> Part:
         studies += [evidence_tables.components(e), evidence_tables.decision(e)]
     reasons = (
         e.reason
-        for e in audit.estimates
+        for e in audit.all_estimates
         if e.indicator.startswith("generalizability.") and e.reason
     )
     reason = next(reasons, "they need a second seed, form or judge")

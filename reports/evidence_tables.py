@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from hqm.reports.phrases import listed, no_end, no_use, shown_with_unit
-from hqm.reports.sentences import IN_A_LINE, Points
+from hqm.reports.sentences import IN_A_LINE, Points, how_to_measure
 from hqm.reports.sentences import SOURCES as SOURCE_NAMES
 from hqm.reports.tables import (
     DASH,
@@ -120,7 +120,9 @@ def budget_tables(audit: BenchmarkAudit) -> list[Table]:
         lines = []
         for row in budget.rows:
             own = [f"{short(name)} {points.said(move)}" for name, move in row.moves.items()]
-            note = row.reason or (f"not measured: {row.option}" if not row.moves else "")
+            note = row.reason or (
+                f"not measured: {how_to_measure(audit, row.source)}" if not row.moves else ""
+            )
             ends = points.ends(row.low, row.high)
             wide = points.said(row.any_wording) if row.any_wording is not None else ""
             cells = (SOURCE_NAMES[row.source][0], points.said(row.half), wide)
@@ -169,7 +171,7 @@ def reliability(audit: BenchmarkAudit) -> Table:
                     rows.append((Text(name, small=_against(other, family)), Text(metric), *row))
                     measured = True
         if not measured and remedy:
-            reasons = (e.reason for e in audit.estimates if _belongs(e, family) and e.reason)
+            reasons = (e.reason for e in audit.all_estimates if _belongs(e, family) and e.reason)
             reason = next(reasons, remedy)
             absent.append(
                 (
@@ -214,7 +216,7 @@ def _others(audit: BenchmarkAudit, family: str, metric: str) -> list[tuple[str, 
     estimates name; test-retest has one row for all its runs."""
     seen = dict.fromkeys(
         (e.indicator.partition(".")[0], e.other)
-        for e in audit.estimates
+        for e in audit.all_estimates
         if _belongs(e, family) and e.metric == metric
     )
     return list(seen)[:1] if family == "test_retest" else list(seen)
@@ -235,7 +237,7 @@ def _pick(
     audit: BenchmarkAudit, family: str, statistic: str, metric: str, other: str
 ) -> Estimate | None:
     name = f"{family}.{statistic}"
-    candidates = [e for e in audit.estimates if (e.indicator, e.metric) == (name, metric)]
+    candidates = [e for e in audit.all_estimates if (e.indicator, e.metric) == (name, metric)]
     return next(
         (e for e in candidates if e.other == other),
         candidates[0] if candidates and family == "test_retest" else None,
@@ -365,7 +367,7 @@ def crossed(audit: BenchmarkAudit) -> list[Estimate]:
     """The crossed designs of the first metric, one for each facet that was varied."""
     metric = next(iter(audit.metrics), "")
     designs: dict[tuple[str, str], Estimate] = {}
-    for e in audit.estimates:
+    for e in audit.all_estimates:
         if (
             e.metric == metric
             and e.indicator in ("generalizability.g", "generalizability.phi")
@@ -419,7 +421,7 @@ def family_table(
     audit: BenchmarkAudit, families: Sequence[str], caption: str, note: str = ""
 ) -> Table:
     """The estimates of some families, and how to measure those that the audit has not."""
-    estimates = [e for e in audit.estimates if any(_belongs(e, name) for name in families)]
+    estimates = [e for e in audit.all_estimates if any(_belongs(e, name) for name in families)]
     missing = []
     for name in families:
         if not any(_belongs(e, name) for e in estimates):
@@ -437,13 +439,13 @@ def oracle(audit: BenchmarkAudit) -> Table | None:
     """
     read = [
         e
-        for e in audit.estimates
+        for e in audit.all_estimates
         if by_oracle(e) and "people" not in meaning_of(e.indicator.partition(".")[2])
     ]
     if not read:
         return None
     return family_table(
-        replace(audit, estimates=tuple(read)),
+        replace(audit, all_estimates=tuple(read)),
         ["oracle"],
         "A second reading by the benchmark's oracle",
         note=(
@@ -456,11 +458,11 @@ def oracle(audit: BenchmarkAudit) -> Table | None:
 
 def criterion(audit: BenchmarkAudit) -> Table | None:
     """How far the scores follow people's labels; None where nobody labelled answers."""
-    if not any(_belongs(e, "criterion") for e in audit.estimates):
+    if not any(_belongs(e, "criterion") for e in audit.all_estimates):
         return None
     notes = {
         _who_labelled(e)
-        for e in audit.estimates
+        for e in audit.all_estimates
         if e.indicator == "criterion.labelled_answers" and "pool" in e.detail
     }
     return family_table(
@@ -492,14 +494,14 @@ def stages(audit: BenchmarkAudit) -> Table | None:
     """How single stages of the judges decide, beside people; None where nobody labelled the units
     that they decide.
     """
-    if not any(_belongs(e, "stages") for e in audit.estimates):
+    if not any(_belongs(e, "stages") for e in audit.all_estimates):
         return None
     counts = {
         f"{e.metric}: people labelled {e.detail['labelled']:,} {e.detail['unit']}s; of"
         f" {e.detail['not_asked']:,} the judge was not asked, {e.detail['unread']:,} replies say"
         f" neither yes nor no, on {e.detail['unresolved']:,} people disagree. Yes is"
         f" “{e.detail['yes']}”, no “{e.detail['no']}”."
-        for e in audit.estimates
+        for e in audit.all_estimates
         if _belongs(e, "stages") and "labelled" in e.detail
     }
     return family_table(
@@ -621,7 +623,7 @@ def estimates_by_family(audit: BenchmarkAudit) -> list[Table]:
     below it.
     """
     families: dict[str, list[Estimate]] = {}
-    for estimate in audit.estimates:
+    for estimate in audit.all_estimates:
         families.setdefault(family_title(estimate), []).append(estimate)
     return [_family(audit, title, estimates) for title, estimates in families.items()]
 

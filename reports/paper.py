@@ -427,7 +427,7 @@ def _by_type(audit: BenchmarkAudit) -> Table | None:
     columns: list[list[Text]] = []
     for kind in kinds:
         # fewer items have a larger standard error
-        widen = math.sqrt(audit.items / max(audit.coverage[kind]["items"], 1))
+        widen = math.sqrt(audit.n_items / max(audit.coverage[kind]["items"], 1))
         scores = {r.name: r.by_type.get(kind) for r in audit.respondents}
         sure = _ranked(scores, {name: error * widen for name, error in errors.items()}, better)
         columns.append(
@@ -555,7 +555,7 @@ def _judge(audits: Sequence[BenchmarkAudit]) -> Table | None:
     judged = [
         audit
         for audit in audits
-        if any(e.indicator.startswith("judge_consistency.") for e in audit.estimates)
+        if any(e.indicator.startswith("judge_consistency.") for e in audit.all_estimates)
     ]
     return _without_empty(
         Table(

@@ -22,6 +22,7 @@ from hqm.reports.sentences import (
     coefficient,
     gap_code,
     gap_in_words,
+    how_to_measure,
 )
 from hqm.reports.tables import leading, number, short
 
@@ -124,7 +125,8 @@ def budget_figure(audit: BenchmarkAudit, budget: ErrorBudget, *, narrow: bool = 
             sheet.text(0, y, SOURCES[row.source][0], size=13, colour=QUIET)
             sheet.boxes([(place.start, y - 4, place.room, 8)], EMPTY)
             sheet.text(842, y, "not measured", size=12, colour=QUIET)
-            sheet.text(920, y, row.option, size=10.5, colour=QUIET, mono=True)
+            way = how_to_measure(audit, row.source)
+            sheet.text(920, y, way, size=10.5, colour=QUIET, mono=way.startswith("-"))
     if gaps:
         for x, top in bars:
             sheet.line([(x, top), (x, height)], QUIET, 1, "2 3")

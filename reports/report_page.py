@@ -35,6 +35,7 @@ from hqm.reports.sentences import (
     budget_notes,
     budget_title,
     headline,
+    how_to_measure,
     largest,
     mend_lines,
     reading_note,
@@ -195,14 +196,17 @@ def _budget(whole: Audit, audit: BenchmarkAudit, budget: ErrorBudget) -> dict[st
         "strip": strip,
         "notes": list(budget_notes(audit, budget)),
         "unmeasured": listed(
-            [f"{SOURCES[row.source][0].lower()} ({row.option})" for row in missing]
+            [
+                f"{SOURCES[row.source][0].lower()} ({how_to_measure(audit, row.source)})"
+                for row in missing
+            ]
         ),
     }
 
 
 def _examined(audit: BenchmarkAudit, notes: int) -> str:
     """What was looked at where nothing is faulty."""
-    what = [counted(audit.items, "item")]
+    what = [counted(audit.n_items, "item")]
     what += [counted(audit.images, "picture")] if audit.images else []
     rest = ""
     if notes:

@@ -47,7 +47,7 @@ def made_of(audit: BenchmarkAudit, metric: str = "") -> str:
     its estimates share.
     """
     metric = metric or next(iter(audit.metrics), "")
-    for estimate in audit.estimates:
+    for estimate in audit.all_estimates:
         if (
             estimate.metric == metric
             and estimate.first == audit.reference
@@ -332,7 +332,7 @@ def lengths(audit: BenchmarkAudit) -> Table:
     """
     columns = ("Respondent", *map(cell, audit.cells))
     notes = []
-    for estimate in audit.estimates:
+    for estimate in audit.all_estimates:
         if estimate.indicator.endswith(".length_elasticity"):
             span = estimate.interval("model_population")
             said = (

@@ -42,6 +42,7 @@ from hqm.reports.tables import (
 )
 
 from hqm import (
+    ERROR_OPTIONS,
     Audit,
     BenchmarkAudit,
     BudgetRow,
@@ -105,6 +106,13 @@ IN_A_LINE: Mapping[str, str] = {
     "blind": "picture",
     "metric": "metric",
 }
+_RECORDED: Mapping[str, str] = {
+    "seed": "record a second run",
+    "wording": "record another wording",
+    "resolution": "record such answers",
+    "blind": "record such answers",
+}
+"""What measures a source of error where nobody can be asked: all answers are recorded."""
 _FEW_LABELS = 200
 """Labels a model below which people's band is wide because of them."""
 
@@ -528,7 +536,7 @@ def _one_type(audit: BenchmarkAudit) -> str:
     first = [row for row in audit.to_read if row.get("why") == "answers"][:10]
     kinds = {str(row.get("type") or "") for row in first}
     name = kinds.pop() if len(kinds) == 1 else ""
-    share = (audit.coverage.get(name) or {}).get("items", 0) / max(audit.items, 1)
+    share = (audit.coverage.get(name) or {}).get("items", 0) / max(audit.n_items, 1)
     if not name or len(first) < 3 or share ** len(first) >= 0.01:
         return ""
     return f", the first {in_letters(len(first))} all in {name}"
@@ -585,15 +593,23 @@ def seven(audit: BenchmarkAudit, policy: Policy | None = None) -> tuple[Answer, 
     )
 
 
-def _not_measured(row: BudgetRow) -> tuple[Sentence, ...]:
-    return (say(f"Not measured: {row.option} adds it."),)
+def how_to_measure(audit: BenchmarkAudit, source: str) -> str:
+    """What measures a source of error: an option, or answers that somebody else has to record."""
+    if source in _RECORDED and all(who.name.startswith("recorded/") for who in audit.respondents):
+        return _RECORDED[source]
+    return ERROR_OPTIONS[source]
+
+
+def _not_measured(audit: BenchmarkAudit, source: str) -> tuple[Sentence, ...]:
+    way = how_to_measure(audit, source)
+    return (say(f"Not measured: {way}{' adds it' if way.startswith('-') else ''}."),)
 
 
 def _repeat(audit: BenchmarkAudit, answered: SevenAnswers, policy: Policy) -> tuple[Sentence, ...]:
     metric = leading(audit)
     rho = find(audit, "test_retest.rho_g", metric)
     if rho is None:
-        return _not_measured(BudgetRow(source="seed"))
+        return _not_measured(audit, "seed")
     if rho.value is None:
         alone = len(audit.respondents) == 1
         return (say(f"Not known: {'one model answered' if alone else rho.reason}."),)
@@ -621,7 +637,7 @@ def _wording(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     metric, points = leading(audit), Points.of(audit)
     row = of_wording(audit)
     if row is None:
-        return _not_measured(BudgetRow(source="wording"))
+        return _not_measured(audit, "wording")
     shift = find(audit, "parallel_forms.mean_shift", metric, row.other[0])
     shown = f"{points.said(row.shift, sign=True)} {points.ends(row.low, row.high)}".strip()
     of_shift: Text | str = shown
@@ -635,7 +651,8 @@ def _wording(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     )
     far = max(row.moves, key=lambda name: abs((row.moves[name] or 0.0) - (row.shift or 0.0)))
     moved = points.said(row.moves[far], sign=True)
-    return (say(f"{template}{order}, {short(far)} moves most ({moved}).", shift=of_shift),)
+    most = f", {short(far)} moves most ({moved})" if row.moves[far] else ""
+    return (say(f"{template}{order}{most}.", shift=of_shift),)
 
 
 def _people(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
@@ -648,7 +665,7 @@ def _people(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
         find(audit, f"criterion.{name}", metric) for name in ("pearson", "kappa", "accuracy")
     )
     if row.status == "not_measured" and (r is None or not by_people(r)):
-        return _not_measured(BudgetRow(source="people"))
+        return _not_measured(audit, "people")
     sentences = []
     if alike is not None and alike.value is not None:
         share = replace(estimate_text(alike), text=percent(alike.value), muted=False)
@@ -690,7 +707,7 @@ def _faulty(audit: BenchmarkAudit, answered: SevenAnswers) -> tuple[Sentence, ..
     if every:
         return (say(f"{capital(', '.join(every[:4]))}."),)
     if audit.task == "caption" and answered.codes["faulty"] == "fine":
-        return (say("The check of the data finds none; captions have no keys to hold answers to."),)
+        return (say("The check of the data finds none; there are no keys to hold answers to."),)
     if answered.codes["faulty"] == "fine":
         return (say(f"None shown. {reading_note(audit)}"),)
     reason = find(audit, "items.label_errors", leading(audit))

@@ -135,7 +135,9 @@ def resolution_tables(audit: BenchmarkAudit) -> list[Table]:
 
 def _table(audit: BenchmarkAudit, metric: str) -> Table | None:
     shifts = [
-        e for e in audit.estimates if (e.indicator, e.metric) == ("resolution.mean_shift", metric)
+        e
+        for e in audit.all_estimates
+        if (e.indicator, e.metric) == ("resolution.mean_shift", metric)
     ]
     if not shifts:
         return None
@@ -356,7 +358,7 @@ def remarks(audit: BenchmarkAudit) -> list[str]:
     if tau is not None and tau.value is not None:
         order = f"their order agreed by a Kendall's tau of {number(tau.value)}"
     return [
-        f"These are {audit.items:,} of the {int(of['full_items']):,} items of"
+        f"These are {audit.n_items:,} of the {int(of['full_items']):,} items of"
         f" {of['full_benchmark']}{form}: the mean {metric} on its scale is"
         f" {estimate_text(estimate).text}.",
         f"What was lost: {int(held['respondents']):,} respondents of"

@@ -532,7 +532,7 @@ def find(
     Of `criterion` it is one with people's labels: what older audits call so of an oracle is no
     criterion.
     """
-    wanted = (e for e in audit.estimates if (e.indicator, e.metric) == (indicator, metric))
+    wanted = (e for e in audit.all_estimates if (e.indicator, e.metric) == (indicator, metric))
     people_only = indicator.startswith("criterion.")
     return next(
         (e for e in wanted if other in (None, e.other) and not (people_only and by_oracle(e))), None
@@ -577,7 +577,7 @@ def indicators_brief(audit: BenchmarkAudit) -> Table:
     others like them.
     """
     rows, reasons = [], []
-    for estimate in audit.estimates:
+    for estimate in audit.all_estimates:
         family, _, statistic = estimate.indicator.partition(".")
         if not is_headline(family, statistic) or estimate.status == "not_applicable":
             continue

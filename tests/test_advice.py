@@ -119,11 +119,13 @@ def test_every_number_to_mend_is_that_of_its_estimate(
     assert of_kind(audit, "keys").startswith("Keys to check.")
     said = replace(listed, value=29.4, status="ok", reason="")
     said = replace(said, detail={**listed.detail, "faults": 29.4})
-    other = tuple(said if e is listed else e for e in audit.estimates)
-    assert of_kind(replace(audit, estimates=other), "keys").startswith("About 29 keys to check.")
+    other = tuple(said if e is listed else e for e in audit.all_estimates)
+    assert of_kind(replace(audit, all_estimates=other), "keys").startswith(
+        "About 29 keys to check."
+    )
     (twins,) = [each for each in audit.mend if each.what == "two_keys"]
     assert twins.count == len(by_name["contradictory-label"]["rows"]) == len(drawn.twins)
-    assert twins.cost == pytest.approx(len(drawn.twins) / audit.items)
+    assert twins.cost == pytest.approx(len(drawn.twins) / audit.n_items)
     (leaks,) = [each for each in audit.mend if each.what == "leaks"]
     blind = audit.estimate("solvability.blind_accuracy")
     shares = {row["name"]: row["accuracy"] for row in blind.detail["strata"] if row["leak"]}

@@ -160,5 +160,5 @@ def test_what_nobody_answered_is_missing(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("\n".join(["item,respondent,answer", *rows]))
     audit = hqm.audit(folder, recorded=path)
-    assert audit.items == 20
+    assert audit.n_items == 20
     assert {who.states[audit.reference]["missing"] for who in audit.respondents} == {14}

@@ -95,7 +95,7 @@ def test_every_score_and_total_of_a_task_are_the_tools(tmp_path: Path, run: Run)
     assert status == 0, err
     assert tells(err, "log.totals", totals=6)
     audit = hqm.Audit.load(tmp_path / "out" / "audit.json").audits[0]
-    assert (audit.benchmark, audit.items, audit.scoring) == ("docs", 30, "recorded")
+    assert (audit.benchmark, audit.n_items, audit.scoring) == ("docs", 30, "recorded")
     means = audit.to_frame("scores").query("metric == 'anls'").set_index("respondent")["score"]
     for model in MODELS:
         assert means[f"recorded/{model}"] == pytest.approx(
@@ -144,7 +144,7 @@ def test_several_benchmarks_of_one_folder_are_audited_one_by_one(tmp_path: Path,
     status, _, err = run("audit", tmp_path / "logs", "--out", tmp_path / "out", "--quiet")
     assert status == 0, err
     audits = hqm.Audit.load(tmp_path / "out" / "audit.json").audits
-    assert [(a.benchmark, a.items, len(a.respondents)) for a in audits] == [
+    assert [(a.benchmark, a.n_items, len(a.respondents)) for a in audits] == [
         ("one", 8, 3),
         ("two", 8, 3),
     ]
@@ -338,7 +338,7 @@ def test_the_lines_for_users_of_other_tools_run_as_printed(
         assert status == 0, err
         assert run(*shlex.split(gate)[1:])[0] == 1, "three models of twelve answers pass no gate"
         (audited,) = hqm.Audit.load(f"{shlex.split(gate)[2]}/audit.json").audits
-        assert (audited.items, len(audited.respondents)) == (12, 3)
+        assert (audited.n_items, len(audited.respondents)) == (12, 3)
 
 
 @pytest.mark.data
@@ -354,7 +354,7 @@ def test_the_pages_lines_take_files_that_the_tools_wrote(
     assert status == (folder == "lmms_eval/real_run"), err
     assert run("gate", tmp_path / "report", "--policy", "release-small")[0] == 1
     assert (tmp_path / "report" / "report.html").is_file()
-    assert hqm.Audit.load(tmp_path / "report" / "audit.json").audits[0].items == items
+    assert hqm.Audit.load(tmp_path / "report" / "audit.json").audits[0].n_items == items
 
 
 def test_the_questions_of_a_log_become_a_folder_that_its_answers_fit(

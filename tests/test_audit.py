@@ -129,7 +129,7 @@ def test_item_agreement_by_hand(audited: BenchmarkAudit, quiz: hqm.Benchmark) ->
 
 
 def test_every_estimate_is_signed(audited: BenchmarkAudit) -> None:
-    signatures = [estimate.signature for estimate in audited.estimates]
+    signatures = [estimate.signature for estimate in audited.all_estimates]
     assert len(set(signatures)) == len(signatures)
     parts = dict(
         part.split(":", 1)
@@ -168,7 +168,7 @@ def test_equal_answers_give_equal_signatures_and_other_answers_do_not(
             signed.append(
                 [
                     (e.signature, e.value)
-                    for e in hqm.audit(hqm.gather(quiz, store, respondents)).estimates
+                    for e in hqm.audit(hqm.gather(quiz, store, respondents)).all_estimates
                 ]
             )
     assert signed[0] == signed[1]
@@ -209,7 +209,7 @@ def test_an_audit_survives_json(audited: BenchmarkAudit, tmp_path: Path) -> None
     (tmp_path / "audit.json").write_text(audit.to_json())
     again = Audit.load(tmp_path / "audit.json")
     assert again.to_json() == audit.to_json()
-    assert again.audits[0].estimates == audited.estimates
+    assert again.audits[0].all_estimates == audited.all_estimates
     (tmp_path / "audit.json").write_text('{"audits": [{}]}')
     with pytest.raises(hqm.DataError, match=pattern_of("key.missing", key="hqm_version")):
         Audit.load(tmp_path / "audit.json")
@@ -437,7 +437,7 @@ def test_the_real_captions_against_numbers_computed_apart(data: Path, store: Sto
     assert audited.estimate("parallel_forms.length_shift", "chair_i").value == pytest.approx(
         float(np.mean(lengths[1] - lengths[0]))
     )
-    assert audited.items == 2000
+    assert audited.n_items == 2000
     # r of .99 although CHAIRi moves by up to a factor of two: why a correlation alone is no
     # evidence
     assert audited.estimate("parallel_forms.pearson", "chair_i").value > 0.98

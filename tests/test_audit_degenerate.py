@@ -79,6 +79,6 @@ def test_a_whole_audit_of_such_answers_ends_without_a_warning(
                 benchmark, store, administered(store, benchmark, respondents), pictures=False
             )
         )
-    assert audit.estimates
-    for estimate in audit.estimates:
+    assert audit.all_estimates
+    for estimate in audit.all_estimates:
         assert (estimate.value is None) <= bool(estimate.reason), estimate

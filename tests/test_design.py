@@ -341,10 +341,10 @@ def test_a_negation_is_no_second_wording_of_a_study(made: Path) -> None:
         str(home / "mine"), recorded=home / "negated.jsonl", metrics="accuracy", limit=60
     )
     assert parts_in(audited.components["accuracy"])[0].forms == 1
-    assert all(e.indicator != "parallel_forms.phi_of_forms" for e in audited.estimates)
+    assert all(e.indicator != "parallel_forms.phi_of_forms" for e in audited.all_estimates)
     refused = [
         e
-        for e in audited.estimates
+        for e in audited.all_estimates
         if e.indicator == "generalizability.g" and "form=parallel" in e.other
     ]
     assert [e.value for e in refused] == [None]

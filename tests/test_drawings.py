@@ -206,7 +206,7 @@ def test_many_items_share_columns(benchmark: BenchmarkAudit) -> None:
         "item_rest": [1 - i / 9000 for i in range(9000)],
         "responses": {f"recorded/m{k}": "90" * 4500 for k in range(40)},
     }
-    large = replace(benchmark, estimates=(replace(estimate, detail={"map": points}),))
+    large = replace(benchmark, all_estimates=(replace(estimate, detail={"map": points}),))
     svg = drawings.response_map(large, "accuracy")
     assert len(svg) < 400_000
     (path,) = [p for p in ET.fromstring(svg).iter(f"{SVG}path") if p.attrib["d"].count("z") > 3]
@@ -311,7 +311,7 @@ def test_an_audit_of_an_earlier_version_is_drawn_without_what_it_lacks(
     benchmark: BenchmarkAudit,
 ) -> None:
     old = []
-    for e in benchmark.estimates:
+    for e in benchmark.all_estimates:
         if e.indicator == "items.discrimination":
             e = replace(
                 e,
@@ -342,7 +342,7 @@ def test_an_audit_of_an_earlier_version_is_drawn_without_what_it_lacks(
                 },
             )
         old.append(e)
-    earlier = replace(benchmark, estimates=tuple(old), pairs=())
+    earlier = replace(benchmark, all_estimates=tuple(old), pairs=())
     page = render(Audit((earlier,))).evidence
     for caption in ("Response map", "What each type asks"):
         assert caption not in page

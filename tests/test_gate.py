@@ -54,14 +54,14 @@ def audit_of(*estimates: Estimate, **more: Any) -> Audit:
         "parser": "strict",
         "summary": "",
         "reference": FIRST,
-        "items": 3,
+        "n_items": 3,
         "images": 3,
         "metrics": {"accuracy": {"about": "", "better": "higher"}},
         "forms": {},
         "truth_yes": {},
         "cells": (FIRST,),
         "respondents": (respondent,),
-        "estimates": estimates,
+        "all_estimates": estimates,
         "findings": (),
         "coverage": {
             kind: {
@@ -682,7 +682,7 @@ def test_a_type_is_covered_by_its_error_and_not_by_its_number() -> None:
     stratum = {"name": "ocr", "type": "ocr", "part": "", "cue": "first word", "leak": True}
     shown = {"accuracy": 0.89, "baseline": 0.5, "low": 0.25, "gain": 0.39}
     cues = estimate("solvability.leakage_cues", detail={"strata": [{**stratum, **shown}]})
-    leaking = audit_of(*audit.audits[0].estimates, cues, coverage=covered)
+    leaking = audit_of(*audit.audits[0].all_estimates, cues, coverage=covered)
     measured = definitions.types_measured(leaking.audits[0])
     assert [(row.type, row.leaks, row.stands_alone) for row in measured] == [
         ("ocr", True, False),
@@ -709,8 +709,8 @@ def test_a_policy_for_small_benchmarks() -> None:
     assert small.limits.leak == Policy.load().limits.leak, (
         "a leak is a leak in a small benchmark too"
     )
-    assert outcome(audit_of(items=1000), small, "items") == "FAIL"
-    assert outcome(audit_of(items=999), small, "items") == "PASS"
+    assert outcome(audit_of(n_items=1000), small, "items") == "FAIL"
+    assert outcome(audit_of(n_items=999), small, "items") == "PASS"
     for source in ("Nunnally", "Koo and Li", "Cohen"):
         assert source in default_text("release-small")
 
@@ -788,7 +788,7 @@ def test_few_labels_are_asked_for_more_and_no_scorer_is_accused() -> None:
     )
 
     def remedy(of: Estimate) -> tuple[str, float | None]:
-        held = replace(whole, items=700, respondents=respondents, estimates=(raw, of))
+        held = replace(whole, n_items=700, respondents=respondents, all_estimates=(raw, of))
         (test,) = hold_against(Audit((held,)), wanted).tests[-1:]
         assert (test.what, test.outcome) == ("criterion.pearson (accuracy)", "FAIL")
         return test.remedy, test.needed

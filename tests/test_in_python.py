@@ -60,11 +60,13 @@ def test_the_estimates_are_those_of_the_command(
     # the store that the command wrote gives them again, and nothing is written to it
     kept = (tmp_path / "out" / "store.sqlite").read_bytes()
     again = hqm.audit(str(dogs), store=str(tmp_path / "out" / "store.sqlite"))
-    assert again.estimates == audit.estimates
+    assert again.all_estimates == audit.all_estimates
     assert (tmp_path / "out" / "store.sqlite").read_bytes() == kept
     # and evidence that was gathered by hand
     with hqm.Store(str(tmp_path / "out" / "store.sqlite"), readonly=True) as store:
-        assert hqm.audit(hqm.gather(hqm.load(str(dogs)), store)).estimates == audit.estimates
+        assert (
+            hqm.audit(hqm.gather(hqm.load(str(dogs)), store)).all_estimates == audit.all_estimates
+        )
 
 
 def test_strings_paths_lists_and_loaded_benchmarks_are_the_same(
@@ -95,9 +97,9 @@ def test_settings_reach_where_the_command_line_has_them(
     assert (right["score"].to_numpy() == 1 - corrected["score"].to_numpy()).all()
     store = tmp_path / "kept.sqlite"
     hqm.audit(dogs, answers, store=store)
-    assert hqm.audit(dogs, store=store).estimates == hqm.audit(dogs, answers).estimates
+    assert hqm.audit(dogs, store=store).all_estimates == hqm.audit(dogs, answers).all_estimates
     limited = hqm.audit(dogs, answers, limit=6)
-    assert limited.items == 6
+    assert limited.n_items == 6
 
 
 def test_what_makes_no_sense_ends_in_a_sentence(dogs: Path, answers: Path) -> None:
@@ -200,8 +202,8 @@ def test_the_frame_of_estimates_has_a_row_for_every_interval(audit: hqm.Benchmar
         "signature",
     ]
     pooled = frame[frame["group"] == "all"]
-    assert len(pooled) == sum(max(1, len(estimate.intervals)) for estimate in audit.estimates)
-    for estimate in audit.estimates:
+    assert len(pooled) == sum(max(1, len(estimate.intervals)) for estimate in audit.all_estimates)
+    for estimate in audit.all_estimates:
         rows = pooled[pooled["signature"] == estimate.signature]
         rows = rows[(rows["indicator"] == estimate.indicator) & (rows["other"] == estimate.other)]
         assert set(rows["inference"]) == ({i.inference for i in estimate.intervals} or {""})
@@ -307,7 +309,7 @@ def test_several_benchmarks_are_one_frame(audit: hqm.BenchmarkAudit) -> None:
 def test_an_audit_without_estimates_still_has_the_columns(audit: hqm.BenchmarkAudit) -> None:
     from dataclasses import replace
 
-    empty = replace(audit, estimates=()).to_frame()
+    empty = replace(audit, all_estimates=()).to_frame()
     assert list(empty.columns) == list(audit.to_frame().columns)
     assert empty.dtypes.equals(audit.to_frame().dtypes)
 
@@ -444,6 +446,8 @@ def test_an_audit_has_frames_and_shows_itself_in_a_notebook() -> None:
     whole = hqm.Audit((audit,))
     assert audit.scores.equals(whole.scores)
     assert whole.estimates.equals(audit.to_frame())
+    assert audit.estimates.equals(whole.estimates)
+    assert audit.items.equals(whole.items)
     assert set(whole.items["item"]) == {f"q{i}" for i in range(20)}
     means = frame_of_scores().groupby("item")["f1"].mean()
     assert whole.items.set_index("item")["mean_score"].sort_index().tolist() == means.tolist()
@@ -475,3 +479,54 @@ def test_sixty_names_at_most_are_for_users() -> None:
     named = [name for line in groups for name in line.split(", ")]
     assert len(named) > 15
     assert set(named) <= set(hqm.__all__)
+
+
+def test_a_frame_is_audited_by_the_columns_that_one_would_write() -> None:
+    pandas = pytest.importorskip("pandas")
+    plain = frame_of_scores().rename(columns={"f1": "score"})
+    again = plain.assign(run=1, score=1 - plain["score"])
+    other = plain.assign(form="reworded")
+    whole = pandas.concat(
+        [plain.assign(run=0, form="original"), again.assign(form="original"), other]
+    )
+    audit = hqm.audit(whole.fillna({"run": 0}))
+    assert list(audit.scores["form"].unique()) == ["original", "reworded"]
+    assert sorted(audit.scores["run"].unique()) == [0, 1]
+    means = plain.groupby("model")["score"].mean()
+    first = audit.scores.query("form == 'original' and run == 0").set_index("respondent")["score"]
+    assert first.rename(lambda name: name.removeprefix("recorded/")).to_dict() == means.to_dict()
+    # a row a model, or a row an item, with the names in the index as after a pivot
+    for index, columns in (("model", "item"), ("item", "model")):
+        wide = plain.pivot(index=index, columns=columns, values="score")
+        assert hqm.audit(wide).scores["score"].tolist() == means.tolist()
+    numbered = plain.assign(item=plain["item"].str.removeprefix("q").astype(int))
+    wide = numbered.pivot(index="item", columns="model", values="score")
+    assert hqm.audit(wide).n_items == 20
+
+
+@pytest.mark.parametrize(
+    ("renamed", "lacking"),
+    [
+        ({"model": "system"}, "model"),
+        ({"item": "number"}, "item"),
+        ({"f1": "note"}, "score"),
+        ({"model": "who", "item": "what"}, "model, item"),
+    ],
+)
+def test_a_frame_that_lacks_a_column_is_refused_with_what_it_takes(
+    renamed: dict[str, str], lacking: str
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = frame_of_scores().rename(columns=renamed)
+    if "note" in frame:
+        frame["note"] = "good"
+    with pytest.raises(hqm.AnswerError, match=pattern_of("frame.lacks", fields=lacking)):
+        hqm.audit(frame)
+    if lacking == "score":
+        return
+    columns = dict(zip(lacking.split(", "), renamed.values(), strict=True))
+    assert hqm.audit(frame, columns=columns).scores["score"].notna().all()
+    with pytest.raises(
+        hqm.AnswerError, match=pattern_of("frame.lacks", fields="model, item, score")
+    ):
+        hqm.audit(pandas.DataFrame())

@@ -210,7 +210,7 @@ def test_a_file_of_replies_gives_what_the_judge_gave_who_was_asked(
         judgements=[f"gpt={first}", f"gpt={again}"],
         criterion=tmp_path / "labels.csv",
     )
-    given = {(e.indicator, e.metric): e.value for e in made.estimates}
+    given = {(e.indicator, e.metric): e.value for e in made.all_estimates}
     assert {key: given[key] for key in of_judges(brought)} == {
         key: row[0] for key, row in of_judges(brought).items()
     }

@@ -473,14 +473,14 @@ def test_python_and_compare_take_the_pool_the_stale_labels_and_the_levels(
     audit = hqm.audit(study.quiz, **settings, levels=("answer", "item"))
     by_name = {
         e.indicator.removeprefix("criterion."): e
-        for e in audit.estimates
+        for e in audit.all_estimates
         if e.indicator.startswith("criterion.")
     }
     assert by_name.keys() == estimates.keys()
     for name in ("pearson", "answers_pearson", "items_tau_b", "kappa"):
         assert by_name[name].value == pytest.approx(estimates[name]["value"], rel=1e-12)
     mean = hqm.audit(study.quiz, **settings, pool="mean")
-    (count,) = [e for e in mean.estimates if e.indicator == "criterion.labelled_answers"]
+    (count,) = [e for e in mean.all_estimates if e.indicator == "criterion.labelled_answers"]
     assert count.detail["pool"] == "mean"
     with pytest.raises(UsageError, match="the setting pool has no value 'vote'"):
         hqm.audit(study.quiz, **settings, pool="vote")  # type: ignore[arg-type]
@@ -518,7 +518,7 @@ def test_python_and_compare_take_the_pool_the_stale_labels_and_the_levels(
     kept = hqm.audit(
         study.quiz, store=study.store, criterion=stale, stale="keep", metrics="accuracy"
     )
-    assert any("STALE_LABELS" in e.flags for e in kept.estimates)
+    assert any("STALE_LABELS" in e.flags for e in kept.all_estimates)
     audit_file = study.folder / "three_out" / "audit.json"
     assert "--pool needs the answers" in failing(
         "compare", audit_file, audit_file, "--set", "pool=mean"

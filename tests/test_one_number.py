@@ -117,7 +117,7 @@ PLAIN = re.compile(r"−?[\d,]+(\.\d+)?%?")
 
 
 def test_every_number_with_a_signature_is_what_its_estimate_holds(audit: Audit) -> None:
-    estimates = {tables.anchor(e.signature): e for e in audit.audits[0].estimates}
+    estimates = {tables.anchor(e.signature): e for e in audit.audits[0].all_estimates}
     checked: dict[str, set[str]] = {}
     for place in printed(audit):
         estimate = estimates[place.anchor]
@@ -135,7 +135,7 @@ def test_every_number_with_a_signature_is_what_its_estimate_holds(audit: Audit) 
 
 
 def test_terminal_paper_and_quote_round_the_value_itself(audit: Audit) -> None:
-    estimates = {tables.anchor(e.signature): e for e in audit.audits[0].estimates}
+    estimates = {tables.anchor(e.signature): e for e in audit.audits[0].all_estimates}
     for place in printed(audit):
         value = estimates[place.anchor].value
         if (
@@ -155,7 +155,7 @@ def test_the_gate_holds_the_ends_that_the_report_shows(audit: Audit) -> None:
         name, metric = re.fullmatch(r"([\w.]+) \((\w+)\)", test.what).groups()  # type: ignore[union-attr]
         ends = [
             end
-            for e in benchmark.estimates
+            for e in benchmark.all_estimates
             if (e.indicator, e.metric) == (name, metric)
             for end in (*((i.low, i.high) for i in e.intervals), (e.value, e.value))
         ]

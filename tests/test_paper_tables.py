@@ -268,8 +268,10 @@ def with_scores(audit: BenchmarkAudit, scores: dict[str, float], half: float) ->
         )
         for name, s in scores.items()
     )
-    kept = tuple(e for e in audit.estimates if e.indicator != "discriminability.separable_pairs")
-    return replace(audit, respondents=respondents, estimates=kept)
+    kept = tuple(
+        e for e in audit.all_estimates if e.indicator != "discriminability.separable_pairs"
+    )
+    return replace(audit, respondents=respondents, all_estimates=kept)
 
 
 def marks(audit: BenchmarkAudit) -> list[str]:
@@ -312,12 +314,12 @@ def test_only_separable_scores_are_marked(audit: Audit) -> None:
 def test_the_audits_own_tests_decide_where_it_has_them(audit: Audit) -> None:
     benchmark = with_scores(audit.audits[0], {"a": 0.9, "b": 0.7, "c": 0.5}, 0.02)
     tested = replace(
-        benchmark.estimates[0],
+        benchmark.all_estimates[0],
         indicator="discriminability.separable_pairs",
         metric="accuracy",
         detail={"ranks": {"a": [1, 2], "b": [1, 2], "c": [3, 3]}},
     )
-    benchmark = replace(benchmark, estimates=(*benchmark.estimates, tested))
+    benchmark = replace(benchmark, all_estimates=(*benchmark.all_estimates, tested))
     assert ranks(benchmark, "accuracy")["a"] == (1, 2)
     assert marks(benchmark) == ["", "", ""]
 

@@ -114,8 +114,8 @@ def test_every_quoted_signature_is_resolved(written: Path, run: Run) -> None:
 def test_another_audit_does_not_resolve_it(tmp_path: Path, written: Path, run: Run) -> None:
     other = replace(
         whole(),
-        estimates=tuple(
-            replace(e, signature=e.signature.replace("@1", "@2")) for e in whole().estimates
+        all_estimates=tuple(
+            replace(e, signature=e.signature.replace("@1", "@2")) for e in whole().all_estimates
         ),
     )
     (tmp_path / "other.json").write_text(Audit((other,)).to_json())
@@ -128,7 +128,7 @@ def test_another_audit_does_not_resolve_it(tmp_path: Path, written: Path, run: R
 
 
 def test_the_card_fits_a_screen_and_says_what_was_not_measured() -> None:
-    audit = Audit((replace(whole(), estimates=(RHO, PAIRS)),))
+    audit = Audit((replace(whole(), all_estimates=(RHO, PAIRS)),))
     gate = hold_against(audit, default_policy())
     text = quality_card(audit, default_policy())
     assert len(text.splitlines()) <= 40

@@ -198,14 +198,14 @@ def test_everything_is_there(audit: Audit, page: str) -> None:
 def test_every_estimate_carries_its_signature(audit: Audit, page: str) -> None:
     parsed = Page(page)
     titles = [attributes.get("title") or "" for _, attributes in parsed.tags]
-    for estimate in audit.audits[0].estimates:
+    for estimate in audit.audits[0].all_estimates:
         indicator = hqm.indicator_named(estimate.indicator)
         assert indicator is not None
         shown = any(estimate.signature in title for title in titles)
         # of several coefficients for one question the page shows one, and the data hold the rest
         assert shown == indicator.on_page, estimate.indicator
     text = " ".join(parsed.text)
-    assert all(estimate.signature in text for estimate in audit.audits[0].estimates), (
+    assert all(estimate.signature in text for estimate in audit.audits[0].all_estimates), (
         "and again as notes"
     )
 
@@ -237,7 +237,7 @@ def test_a_number_is_rounded_in_one_place() -> None:
 
 def test_a_dash_has_its_reason_behind(audit: Audit) -> None:
     benchmark = audit.audits[0]
-    missing = [e for e in benchmark.estimates if e.value is None]
+    missing = [e for e in benchmark.all_estimates if e.value is None]
     for estimate in missing:
         shown = tables.estimate_text(estimate)
         assert shown.text == "–"
@@ -319,8 +319,8 @@ def test_numbers_lead_to_their_signatures(pages: Rendered) -> None:
 
 
 def without(audit: hqm.BenchmarkAudit, *families: str) -> hqm.BenchmarkAudit:
-    kept = tuple(e for e in audit.estimates if e.indicator.partition(".")[0] not in families)
-    return replace(audit, estimates=kept, flags=())
+    kept = tuple(e for e in audit.all_estimates if e.indicator.partition(".")[0] not in families)
+    return replace(audit, all_estimates=kept, flags=())
 
 
 ALL = (
@@ -361,9 +361,9 @@ def test_estimates_without_a_number_are_named_with_their_reason(audit: Audit) ->
         replace(
             e, value=None, status="insufficient", reason="too few of them", intervals=(), detail={}
         )
-        for e in benchmark.estimates
+        for e in benchmark.all_estimates
     )
-    bare = replace(benchmark, estimates=gone, flags=())
+    bare = replace(benchmark, all_estimates=gone, flags=())
     assert "too few of them" in said(bare)["Do the scores repeat?"]
     assert "too few of them" in render(replace(audit, audits=(bare,))).evidence
 

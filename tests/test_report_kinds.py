@@ -214,7 +214,7 @@ def test_all_outputs_hold_one_reliability(audits: dict[str, BenchmarkAudit], kin
     """Terminal, report, LaTeX, card, statement and gate, of the first coefficient of all."""
     audit = audits[kind]
     whole = Audit((audit,), "hqm audit it")
-    rho = next(e for e in audit.estimates if e.indicator == "test_retest.rho_g")
+    rho = next(e for e in audit.all_estimates if e.indicator == "test_retest.rho_g")
     assert rho.value is not None
     shown = re.search(r"\.\d+", f"{rho.value:.6f}")
     assert shown is not None
@@ -231,7 +231,7 @@ def test_all_outputs_hold_one_reliability(audits: dict[str, BenchmarkAudit], kin
         near = [float(number) for number in re.findall(r"(?<![\d])0?(\.\d+)", text)]
         assert any(abs(number - rho.value) <= 5.1e-4 for number in near), (name, rho.value)
     held = [t for t in hqm.hold_against(whole, default_policy()).tests if "rho_g" in t.what]
-    every = [e for e in audit.estimates if e.indicator == "test_retest.rho_g"]
+    every = [e for e in audit.all_estimates if e.indicator == "test_retest.rho_g"]
     ends = [end for e in every for span in e.intervals for end in (span.low, span.high)]
     assert all(t.end is None or t.end in ends for t in held)
     assert len(headline(audit).text.split()) <= 35
@@ -243,7 +243,7 @@ def test_every_number_with_a_signature_is_its_estimates(
 ) -> None:
     """Whatever terminal, report, evidence, tables for papers and quotes print of an estimate."""
     audit = audits[kind]
-    estimates = {anchor(e.signature): e for e in audit.estimates}
+    estimates = {anchor(e.signature): e for e in audit.all_estimates}
     checked: dict[str, set[str]] = {}
     for place in printed(Audit((audit,), "hqm audit it")):
         estimate = estimates[place.anchor]
@@ -256,7 +256,7 @@ def test_every_number_with_a_signature_is_its_estimates(
     assert sum(len(places) > 1 for places in checked.values()) >= 5
     ends = {
         end
-        for e in audit.estimates
+        for e in audit.all_estimates
         for end in (e.value, *(end for i in e.intervals for end in (i.low, i.high)))
     }
     for test in hqm.hold_against(Audit((audit,)), default_policy()).tests:
@@ -287,7 +287,7 @@ def test_the_comparison_holds_the_same_numbers(
         assert {row.name: row.scores[leading] for row in audit.respondents} == measure.scores
         shared = {}
         for indicator, by_label in compared.indicators.items():
-            own = next((e for e in audit.estimates if e.indicator == indicator), None)
+            own = next((e for e in audit.all_estimates if e.indicator == indicator), None)
             if own is not None and measure.label in by_label:
                 shared[indicator] = (own.value, by_label[measure.label].value)
         assert shared["test_retest.rho_g"][0] is not None

@@ -157,7 +157,7 @@ def test_smaller_pictures_are_compared_with_whole_ones_by_hand(
     for scale, right in expected.items():
         shift = next(
             e
-            for e in audit.estimates
+            for e in audit.all_estimates
             if e.indicator == "resolution.mean_shift" and f"={scale}" in e.other
         )
         rows = [shift.detail["by_respondent"][eye.name] for eye in eyes]
@@ -168,10 +168,10 @@ def test_smaller_pictures_are_compared_with_whole_ones_by_hand(
         )
         assert "resolution:~" + scale in shift.signature
     # what was there before says the same, under the same signature
-    kept = {e.signature: e.value for e in audit.estimates}
-    assert whole.estimates
-    assert all(kept[e.signature] == e.value for e in whole.estimates)
-    assert not any("resolution" in e.signature for e in whole.estimates)
+    kept = {e.signature: e.value for e in audit.all_estimates}
+    assert whole.all_estimates
+    assert all(kept[e.signature] == e.value for e in whole.all_estimates)
+    assert not any("resolution" in e.signature for e in whole.all_estimates)
 
 
 def test_a_stopped_command_goes_on_where_it_stopped(pictures: Path, store: Store) -> None:
@@ -205,7 +205,9 @@ def test_an_export_keeps_them(pictures: Path, tmp_path: Path, store: Store) -> N
         import_store(tmp_path / "all.jsonl", other)
         audits = [hqm.audit(hqm.gather(benchmark, each)) for each in (store, other)]
     assert audits[0].cells == audits[1].cells
-    assert [e.signature for e in audits[0].estimates] == [e.signature for e in audits[1].estimates]
+    assert [e.signature for e in audits[0].all_estimates] == [
+        e.signature for e in audits[1].all_estimates
+    ]
 
 
 def test_a_server_is_sent_smaller_pictures(pictures: Path, tmp_path: Path, run: Run) -> None:

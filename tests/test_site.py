@@ -392,7 +392,8 @@ def test_what_a_page_says_of_audits_is_true(
     ]
     who = administered(store, benchmark, respondents)
     estimated = {
-        estimate.indicator for estimate in hqm.audit(hqm.gather(benchmark, store, who)).estimates
+        estimate.indicator
+        for estimate in hqm.audit(hqm.gather(benchmark, store, who)).all_estimates
     }
     assert {"test_retest.rho_g", "test_retest.icc_a1", "parallel_forms.acquiescence"} <= estimated
     for name in estimated:

@@ -156,7 +156,7 @@ def test_test_retest_of_the_tools_scores(store: Path) -> None:
         (audit,) = read_again(["shapes_yesno"], opened, RunOptions(), scorings=("recorded",))
     assert (audit.scoring, audit.parser) == ("recorded", "")
     assert audit.examples == ()
-    retest = [e for e in audit.estimates if e.indicator.startswith("test_retest.")]
+    retest = [e for e in audit.all_estimates if e.indicator.startswith("test_retest.")]
     assert retest
     assert all("scorer:recorded" in e.signature for e in retest)
     scores = {r.name: [cell["accuracy"] for cell in r.cells.values()] for r in audit.respondents}

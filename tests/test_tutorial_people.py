@@ -143,7 +143,7 @@ def test_from_nothing_to_a_gate_that_people_open(
         test["outcome"] for test in gate["tests"] if test["what"].startswith("criterion.pearson")
     } == {"FAIL"}
     (audited,) = hqm.Audit.load(tmp_path / "study" / "people" / "audit.json").audits
-    (over_models,) = (e for e in audited.estimates if e.indicator == "criterion.pearson")
+    (over_models,) = (e for e in audited.all_estimates if e.indicator == "criterion.pearson")
     others = over_models.interval("model_population")
     assert over_models.value is not None
     assert over_models.value > 0.9

@@ -99,7 +99,7 @@ def test_a_value_is_that_of_the_audit() -> None:
     audit = small()
     entries = values.values_of(audit)
     assert set(entries) == set(hqm.INDICATORS)
-    for e in audit.audits[0].estimates:
+    for e in audit.audits[0].all_estimates:
         entry = entries[e.indicator.partition(".")[2]]
         if e.value is None:
             assert entry == {"reason": "20 items are needed"}

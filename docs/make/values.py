@@ -46,7 +46,7 @@ def _entry(audit: Any, indicator: Any) -> dict[str, Any]:
     every = [
         (part, e)
         for part in _parts(audit)
-        for e in part.estimates
+        for e in part.all_estimates
         if e.indicator.partition(".")[2] == indicator.name
     ]
     usable = [(part, e) for part, e in every if e.value is not None and not no_use(e)]
@@ -177,7 +177,11 @@ def _points(part: Any, e: Any) -> list[list[Any]]:
 def _items(part: Any) -> list[list[Any]]:
     item_map = (
         next(
-            (e.detail.get("map") for e in part.estimates if e.indicator == "items.discrimination"),
+            (
+                e.detail.get("map")
+                for e in part.all_estimates
+                if e.indicator == "items.discrimination"
+            ),
             None,
         )
         or {}

@@ -447,7 +447,7 @@ class BenchmarkAudit:
     parser: str
     summary: str
     reference: Administration
-    items: Count
+    n_items: Annotated[Count, Field(alias="items")]
     images: Count
     metrics: Annotated[
         Mapping[str, Annotated[Mapping[str, Any], _Like(_Metric)]], Field(min_length=1)
@@ -458,14 +458,17 @@ class BenchmarkAudit:
     """Form -> the share of questions whose right answer is yes; empty for other tasks."""
     cells: Annotated[tuple[Administration, ...], Field(min_length=1)]
     respondents: tuple[RespondentScores, ...]
-    estimates: tuple[
-        Annotated[
-            Estimate,
-            BeforeValidator(_estimate_fields),
-            AfterValidator(_check_estimate),
-            PlainSerializer(Estimate.to_dict),
+    all_estimates: Annotated[
+        tuple[
+            Annotated[
+                Estimate,
+                BeforeValidator(_estimate_fields),
+                AfterValidator(_check_estimate),
+                PlainSerializer(Estimate.to_dict),
+            ],
+            ...,
         ],
-        ...,
+        Field(alias="estimates"),
     ]
     coverage: Mapping[str, Annotated[Mapping[str, Any], _Like(TypeCoverage, "state")]]
     findings: tuple[Annotated[Mapping[str, Any], _Like(_Finding)], ...]
@@ -517,7 +520,7 @@ class BenchmarkAudit:
     @property
     def items_used(self) -> int:
         """Number of items that the estimates use: all, unless a rule stopped the asking."""
-        return int(self.stopped.get("items", self.items))
+        return int(self.stopped.get("items", self.n_items))
 
     @property
     def state_counts(self) -> dict[str, dict[str, int]]:
@@ -542,11 +545,12 @@ class BenchmarkAudit:
                 f"{indicator!r} would average different things",
                 remedy=f"AVERAGED_COEFFICIENTS: {FLAGS['AVERAGED_COEFFICIENTS']}.",
             )
-        for estimate in self.estimates:
+        for estimate in self.all_estimates:
             if estimate.indicator == indicator and metric in (None, estimate.metric):
                 return estimate
         raise DesignError(
-            f"{self.benchmark} has no estimate {indicator!r}", remedy="See its `estimates`."
+            f"{self.benchmark} has no estimate {indicator!r}",
+            remedy="Its `estimates` is a frame of those that it has.",
         )
 
     def error_budget(self, metric: str | None = None) -> ErrorBudget:
@@ -588,6 +592,16 @@ class BenchmarkAudit:
         """The scores: a row a respondent, administration and metric."""
         return self.to_frame("scores")
 
+    @property
+    def estimates(self) -> pd.DataFrame:
+        """The estimates: a row an estimate and kind of interval."""
+        return self.to_frame("estimates")
+
+    @property
+    def items(self) -> pd.DataFrame:
+        """The items whose answers vary, and those that a person should read."""
+        return self.to_frame("items")
+
     def __repr__(self) -> str:
         text: str = import_module("hqm.reports.benchmark_card").brief(self)
         return text
@@ -619,9 +633,9 @@ class BenchmarkAudit:
             )
         rows: Iterable[dict[str, Any]]
         if what == "estimates":
-            rows = (row for e in self.estimates for row in frames.estimate_rows(self.benchmark, e))
+            rows = (r for e in self.all_estimates for r in frames.estimate_rows(self.benchmark, e))
         elif what == "items":
-            rows = frames.item_map_rows(self.benchmark, self.estimates, self.to_read)
+            rows = frames.item_map_rows(self.benchmark, self.all_estimates, self.to_read)
         elif what == "scores":
             rows = frames.score_rows(
                 self.benchmark, self.reference, self.families, self.respondents
@@ -632,7 +646,7 @@ class BenchmarkAudit:
 
     def to_dict(self) -> dict[str, Any]:
         """The audit as `audit.json` has it."""
-        data: dict[str, Any] = _BENCHMARK.dump_python(self, warnings=False)
+        data: dict[str, Any] = _BENCHMARK.dump_python(self, by_alias=True, warnings=False)
         return data
 
     @classmethod
@@ -691,7 +705,7 @@ class Audit:
 
     def to_json(self) -> str:
         """The text of `audit.json`."""
-        data = _AUDIT.dump_python(self, warnings=False)
+        data = _AUDIT.dump_python(self, by_alias=True, warnings=False)
         for audit in data["audits"]:
             if not audit["budget"]:
                 # an earlier version made it: it is written as it was read

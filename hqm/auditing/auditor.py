@@ -662,7 +662,7 @@ def _assemble(
         parser=benchmark.parser.name if benchmark.reads and not evidence.scored_by else "",
         summary=card.summary,
         reference=str(evidence.reference),
-        items=len(form),
+        n_items=len(form),
         images=len({item.image for item in form.items if item.image}),
         metrics={
             metric.name: {
@@ -688,7 +688,7 @@ def _assemble(
         respondents=tuple(
             _respondent(evidence, units, row, who) for row, who in enumerate(evidence.respondents)
         ),
-        estimates=tuple(estimates),
+        all_estimates=tuple(estimates),
         coverage={of_type.type: {**asdict(of_type), "state": of_type.state} for of_type in covered},
         findings=tuple(findings),
         flags=tuple(flags),

@@ -52,7 +52,7 @@ ErrorSource = Literal[
     "metric",
 ]
 """What can be changed of an audit, in the order in which reports show it."""
-OPTIONS: Mapping[ErrorSource, str] = {
+ERROR_OPTIONS: Mapping[str, str] = {
     "seed": "--runs 2",
     "wording": "--forms original,parallel",
     "negation": "--forms original,parallel",
@@ -110,11 +110,6 @@ class BudgetRow:
     factor: Number = None
     answers: Count = 0
     reason: str = ""
-
-    @property
-    def option(self) -> str:
-        """The option of `hqm audit` that measures it."""
-        return OPTIONS.get(self.source, "")
 
     @property
     def shown(self) -> bool:

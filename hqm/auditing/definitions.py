@@ -131,7 +131,7 @@ def types_measured(audit: BenchmarkAudit) -> tuple[TypeMeasured, ...]:
     metric.
     """
     rows: dict[str, Mapping[str, Any]] = {}
-    for estimate in audit.estimates:
+    for estimate in audit.all_estimates:
         if estimate.indicator == "types.index":
             rows = {
                 str(row["type"]): row
@@ -243,7 +243,7 @@ def leaks_shown(audit: BenchmarkAudit) -> tuple[LeakShown, ...]:
 def leak_rows(audit: BenchmarkAudit) -> tuple[Mapping[str, Any], ...]:
     """Return a row for every type and part that was searched for leaks."""
     rows: list[Mapping[str, Any]] = []
-    for estimate in audit.estimates:
+    for estimate in audit.all_estimates:
         if estimate.indicator in ("solvability.blind_accuracy", "solvability.leakage_cues"):
             rows += [row for row in estimate.detail.get("strata") or () if isinstance(row, Mapping)]
     return tuple(rows)
@@ -280,7 +280,7 @@ def contradictory_keys(audit: BenchmarkAudit) -> tuple[Contradiction, ...]:
     ]
     if of_findings:
         return tuple({each.items: each for each in reversed(of_findings)}.values())[::-1]
-    for estimate in audit.estimates:
+    for estimate in audit.all_estimates:
         if estimate.indicator == "items.duplicate_items":
             return tuple(
                 Contradiction(tuple(map(str, g)), ())
@@ -328,7 +328,7 @@ class WrongKeys:
 def wrong_keys(audit: BenchmarkAudit) -> WrongKeys:
     """Find the keys that the answers or people's labels contradict."""
     metric = next(iter(audit.metrics), "")
-    by_name = {e.indicator: e for e in reversed(audit.estimates) if e.metric == metric}
+    by_name = {e.indicator: e for e in reversed(audit.all_estimates) if e.metric == metric}
     tested, listed = by_name.get("items.label_errors"), by_name.get("items.reading_list")
     against = by_name.get("criterion.contradicted_items")
     rows = (

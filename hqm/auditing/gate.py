@@ -206,7 +206,7 @@ def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
     what = f"facet {facet}"
     estimates = [
         estimate
-        for estimate in benchmark.estimates
+        for estimate in benchmark.all_estimates
         if estimate.facet == facet
         and estimate.value is not None
         and not estimate.indicator.startswith("oracle.")
@@ -231,13 +231,13 @@ def _size(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
         sentence = f"{n}, at least {least} are needed"
         yield _test(benchmark, "respondents", n >= least, sentence, end=float(n), remedy=remedy)
     if limit:
-        good = benchmark.items < limit
-        sentence = f"{benchmark.items:,}, and this policy is for fewer than {limit:,}"
+        good = benchmark.n_items < limit
+        sentence = f"{benchmark.n_items:,}, and this policy is for fewer than {limit:,}"
         remedy = Remedy(
             "Use the default policy, which larger benchmarks can meet; or change"
             " `required.fewer_items_than`"
         )
-        yield _test(benchmark, "items", good, sentence, end=float(benchmark.items), remedy=remedy)
+        yield _test(benchmark, "items", good, sentence, end=float(benchmark.n_items), remedy=remedy)
 
 
 def _unscored(benchmark: BenchmarkAudit, most: float) -> Test:
@@ -306,7 +306,7 @@ def _leaks(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
     reason = "what can be answered without the picture measures no seeing; judged by type and part"
     missing = [
         e
-        for e in benchmark.estimates
+        for e in benchmark.all_estimates
         if e.indicator in _LEAKS and e.status not in ("ok", "not_informative")
     ]
     rows = leak_rows(benchmark)
@@ -318,7 +318,7 @@ def _leaks(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
         )
         yield _absent(benchmark, "leaks", sentence, remedy, reason)
         return
-    if not rows and not any(estimate.indicator in _LEAKS for estimate in benchmark.estimates):
+    if not rows and not any(estimate.indicator in _LEAKS for estimate in benchmark.all_estimates):
         remedy = Remedy(
             f"Make the audit again with `hqm audit {benchmark.benchmark}`; or set `limits.leak`"
             " to 1"
@@ -443,7 +443,7 @@ def _known_error(kind: TypeMeasured) -> str:
 def _threshold(benchmark: BenchmarkAudit, wanted: Requirement) -> Iterator[Test]:
     estimates = [
         e
-        for e in benchmark.estimates
+        for e in benchmark.all_estimates
         if e.indicator == wanted.indicator and wanted.metric in ("", e.metric)
     ]
     what = f"{wanted.indicator}{f' ({wanted.metric})' if wanted.metric else ''}"
@@ -528,7 +528,7 @@ def _of_these_two(benchmark: BenchmarkAudit, estimate: Estimate) -> list[str]:
     titles = {"parallel_forms.mean_shift": "the shift", "parallel_forms.icc_a1": "ICC(A,1)"}
     of_pair = {
         each.indicator: each
-        for each in benchmark.estimates
+        for each in benchmark.all_estimates
         if (each.metric, each.other) == (estimate.metric, estimate.other)
     }
     named = []

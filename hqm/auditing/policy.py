@@ -377,7 +377,7 @@ def of_labels(
     A mean over few labels is a noisy score, whatever the scorer does. None where labels are not
     what is missing: without that noise the correlation would miss the threshold too.
     """
-    metric, others = estimate.metric, (e for e in audit.estimates if e.other == estimate.other)
+    metric, others = estimate.metric, (e for e in audit.all_estimates if e.other == estimate.other)
     free = next((e for e in others if e.indicator == "criterion.disattenuated"), None)
     known = [s for who in audit.respondents if (s := who.scores.get(metric)) is not None]
     if free is None or (free.value or 0.0) <= wanted.bound or len(known) < 3 or value >= 1:
@@ -392,7 +392,7 @@ def of_labels(
     share = (target / min(1.0, float(free.value or 0.0))) ** 2
     noise = float((scores * (1 - scores)).mean()) * len(scores) / float(scores.var(ddof=1))
     needed = math.ceil(noise * share / (1 - share)) if share < 1 else 0
-    if not labels < needed <= len(scores) * audit.items:
+    if not labels < needed <= len(scores) * audit.n_items:
         return None
     return Remedy(
         f"Have people label about {needed:,} answers in all, not {labels:,}: a mean over so few"

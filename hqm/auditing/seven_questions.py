@@ -60,7 +60,7 @@ _FEWEST = 4
 def find(audit: BenchmarkAudit, indicator: str) -> Estimate | None:
     """The first estimate of an indicator by the leading metric; of `criterion`, with people."""
     metric = next(iter(audit.metrics), "")
-    for estimate in audit.estimates:
+    for estimate in audit.all_estimates:
         if (estimate.indicator, estimate.metric) == (indicator, metric) and not (
             indicator.startswith("criterion.")
             and estimate.other
@@ -84,7 +84,7 @@ def to_mend(audit: BenchmarkAudit) -> tuple[Mend, ...]:
 
 def _share(audit: BenchmarkAudit, items: float) -> float | None:
     """Return what so many items weigh in a score that is a mean over items."""
-    return min(1.0, items / audit.items) if audit.items else None
+    return min(1.0, items / audit.n_items) if audit.n_items else None
 
 
 def _keys(audit: BenchmarkAudit) -> Iterator[Mend]:
@@ -129,7 +129,7 @@ def _leaks(audit: BenchmarkAudit) -> Iterator[Mend]:
     first = leaks[0] if leaks else None
     gained = 0.0
     for leak in leaks:
-        items = (audit.coverage.get(leak.type) or {}).get("items", audit.items)
+        items = (audit.coverage.get(leak.type) or {}).get("items", audit.n_items)
         gained += (leak.accuracy - leak.baseline) * items
     yield Mend(
         what="leaks",

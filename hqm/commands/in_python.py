@@ -26,9 +26,9 @@ from hqm.commands.session import Plan, Session, run_until
 from hqm.commands.shared import find_audit, readable, report_files, writable
 from hqm.comparison.measures import Comparison
 from hqm.decisions.stopping import StoppedRun
-from hqm.errors import UsageError
+from hqm.errors import AnswerError, UsageError
 from hqm.files.whole import write_together
-from hqm.imports.answer_table import read_table
+from hqm.imports.answer_table import fields_lacking, read_table
 from hqm.imports.detect import read_logs
 from hqm.imports.log_answers import LogSettings
 from hqm.store.database import Store
@@ -44,6 +44,7 @@ def audit(
     benchmark: Evidence | Benchmark | str | Path | pd.DataFrame,
     *,
     store: Store | str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
     options: RunOptions,
 ) -> BenchmarkAudit:
     """Audit a benchmark from recorded answers, respondents, a store, or gathered evidence.
@@ -56,12 +57,15 @@ def audit(
         be said.
     recorded, store
         As in `hqm.evidence_of`.
+    columns
+        Of a table: field (model, item, score, run, form, judge, ...) -> its column, where the
+        names do not say it.
 
     Returns
     -------
     BenchmarkAudit
-        Its `estimates` are those of `hqm audit` over the same files; `to_frame()` makes a pandas
-        frame of them.
+        Its `scores`, `estimates` and `items` are pandas frames; the estimates are those of `hqm
+        audit` over the same files.
 
     Examples
     --------
@@ -76,8 +80,8 @@ def audit(
     [0.5, 0.0]
     """
     if not isinstance(benchmark, Evidence):
-        return audit_of(_gathered(benchmark, store, options))
-    if store is not None or options != RunOptions.of(ALONE):
+        return audit_of(_gathered(benchmark, store, options, columns))
+    if store is not None or columns or options != RunOptions.of(ALONE):
         raise UsageError(
             "the evidence is gathered, and files or settings are given beside it",
             remedy="Give them to hqm.gather or hqm.evidence_of.",
@@ -120,9 +124,10 @@ def _gathered(
     benchmark: Benchmark | str | Path | pd.DataFrame,
     store: Store | str | Path | None,
     options: RunOptions,
+    columns: Mapping[str, str] | None = None,
 ) -> Evidence:
     who, judging = options.who, options.judging
-    loaded, part = _loaded(benchmark, options)
+    loaded, part = _loaded(benchmark, options, columns)
     answered = bool(who.recorded or who.respondents or loaded.brought)
     if not answered and store is None:
         raise UsageError(
@@ -343,20 +348,33 @@ def from_logs(
     if isinstance(what, (str, Path, Sequence)):
         paths = [what] if isinstance(what, (str, Path)) else what
         return benchmarks_of_logs(read_logs(map(Path, paths), columns=columns), settings)
-    cells = what.astype(object).where(what.notna(), None)
+    # a named index holds models or items, as after a pivot
+    frame = what.reset_index() if any(what.index.names) else what
+    # frames that were put together have whole numbers as floats where others have none
+    cells = frame.convert_dtypes().astype(object)
+    cells = cells.where(frame.notna(), None)
     records = [dict(zip(map(str, cells.columns), row, strict=True)) for row in cells.to_numpy()]
+    if lacking := fields_lacking(records, columns):
+        there = ", ".join(map(repr, records[0])) if records else "none"
+        raise AnswerError(
+            f"the frame has no column of {', '.join(lacking)} (its columns: {there:.300})",
+            remedy="A row is an answer, with the columns model, item and score, and where they vary"
+            f" run, form and judge. Rename yours, or write columns={{{lacking[0]!r}: NAME}}.",
+        )
     return benchmarks_of_logs([read_table("table", records, columns)], settings)
 
 
 def _loaded(
-    benchmark: Benchmark | str | Path | pd.DataFrame, options: RunOptions
+    benchmark: Benchmark | str | Path | pd.DataFrame,
+    options: RunOptions,
+    columns: Mapping[str, str] | None = None,
 ) -> tuple[Benchmark, str | None]:
     """The whole benchmark and the part that is asked for: logs are matched against all items."""
     part = options.what.part
     if not isinstance(benchmark, (Benchmark, str, Path)) or (
         not isinstance(benchmark, Benchmark) and is_log(str(benchmark))
     ):
-        made = from_logs(benchmark, partial=options.who.partial)
+        made = from_logs(benchmark, columns, partial=options.who.partial)
         if len(made) > 1:
             names = ", ".join(each.name for each in made)
             raise UsageError(

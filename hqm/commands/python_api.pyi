@@ -19,6 +19,7 @@ def audit(
     recorded: str | Path | Sequence[str | Path] = ...,
     *,
     store: Store | str | Path | None = ...,
+    columns: Mapping[str, str] | None = ...,
     part: str | None = ...,
     limit: int | None = ...,
     forms: str | Sequence[str] = ...,

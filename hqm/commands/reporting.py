@@ -282,6 +282,6 @@ def _signed(audit: Audit, signature: str) -> list[tuple[str, Estimate]]:
     return [
         (benchmark.benchmark, estimate)
         for benchmark in audit.audits
-        for estimate in benchmark.estimates
+        for estimate in benchmark.all_estimates
         if signature == estimate.signature or short == short_signature(estimate.signature)
     ]

@@ -266,7 +266,7 @@ def from_audit(
         )
         check_families(known, matrix.respondents)
         source = Source(
-            digest_file(file), next((e.signature for e in audited.estimates if e.signature), "")
+            digest_file(file), next((e.signature for e in audited.all_estimates if e.signature), "")
         )
         metrics = [benchmark.metric(metric) for metric in audited.metrics]
         made = shorten_matrix(

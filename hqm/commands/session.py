@@ -697,7 +697,7 @@ class Session:
 
     def joined(self, audits: Sequence[BenchmarkAudit], command: str) -> Audit:
         """Join the audits of all benchmarks, add the record, and flag unequal lengths."""
-        confounded = length_confound({audit.benchmark: audit.items for audit in audits})
+        confounded = length_confound({audit.benchmark: audit.n_items for audit in audits})
         return Audit(
             tuple(
                 (

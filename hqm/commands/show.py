@@ -72,7 +72,7 @@ def expectations(result: Audit) -> None:
     from hqm.indicators.flags import FLAGS
 
     for audited in result.audits:
-        estimates = [e for e in audited.estimates if e.indicator.startswith("expected.")]
+        estimates = [e for e in audited.all_estimates if e.indicator.startswith("expected.")]
         for estimate in estimates:
             if estimate.value is None:
                 print(
@@ -731,11 +731,11 @@ def coefficients(result: Audit) -> None:
     """`hqm audit --all`: the table of indicators of every benchmark, and what else was measured."""
     for audited in result.audits:
         n = len(audited.respondents)
-        print(f"\n{audited.title}: {audited.items} items, {n} respondent{'' if n == 1 else 's'}")
+        print(f"\n{audited.title}: {audited.n_items} items, {n} respondent{'' if n == 1 else 's'}")
         missing = audited.state_counts.get(audited.reference, {}).get("missing", 0)
         if missing:
             print(
-                f"{missing} of {n * audited.items} answers are missing: every number is about the"
+                f"{missing} of {n * audited.n_items} answers are missing: every number is about the"
                 " answers that there are."
             )
         side = importlib.import_module("hqm.reports.side_tables")

@@ -272,7 +272,7 @@ def _protocol(audit: BenchmarkAudit) -> str:
     judge = Cell.parse(audit.reference).judge
     judged = "" if judge == "rule" else f", judged by {judge}"
     return (
-        f"{audit.title} {audit.version}: {audit.items:,} items, {len(audit.respondents)}"
+        f"{audit.title} {audit.version}: {audit.n_items:,} items, {len(audit.respondents)}"
         f" respondents, runs {runs}, forms {forms}; {', '.join(audit.metrics)}; {audit.scoring}"
         f" scoring{reader}{judged}"
     )
@@ -505,7 +505,7 @@ def key_effect(before: BenchmarkAudit, after: BenchmarkAudit, key: CorrectedKey)
         benchmark=before.benchmark,
         metric=metric,
         key=key.path,
-        items=before.items,
+        items=before.n_items,
         changed=len(key.changed),
         left_out=len(key.left_out),
         scores=tuple(rows),
@@ -524,7 +524,7 @@ def _ranks(scores: Mapping[str, float | None], *, higher: bool) -> dict[str, int
 def _value(audit: BenchmarkAudit, indicator: str, metric: str) -> float | None:
     matching = [
         e
-        for e in audit.estimates
+        for e in audit.all_estimates
         if e.indicator == indicator and e.metric == metric and e.status == "ok"
     ]
     return matching[0].value if matching else None

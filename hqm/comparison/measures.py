@@ -117,7 +117,7 @@ def measures_of(
 
 
 def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
-    estimates = tuple(e for e in audit.estimates if e.metric == metric)
+    estimates = tuple(e for e in audit.all_estimates if e.metric == metric)
     pairs = {}
     for estimate in estimates:
         family, _, statistic = estimate.indicator.partition(".")
@@ -142,7 +142,7 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
         title=audit.title,
         metric=metric,
         better=audit.metrics[metric]["better"],
-        items=next((e.n_items for e in estimates if e.n_items), audit.items),
+        items=next((e.n_items for e in estimates if e.n_items), audit.n_items),
         answers=(
             f"{audit.benchmark} {audit.version} {reference.form} {reference.run}"
             f" {reference.sight}{reference.until}{reference.resolution}"

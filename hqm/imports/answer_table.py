@@ -173,6 +173,31 @@ def read_table(
     return Log(path=path, tool="LLaVA" if llava else TABLE, rows=tuple(rows))
 
 
+def fields_lacking(
+    records: list[dict[str, Any]], columns: Mapping[str, str] | None = None
+) -> list[str]:
+    """Which of model, item and score no column of a table has; a wide table lacks none.
+
+    >>> fields_lacking([{"model": "a", "question_no": 1, "score": 1.0}])
+    ['item']
+    """
+    wanted, first = dict(columns or {}), records[0] if records else {}
+    if not wanted and _of_wide(records):
+        return []
+    there = {
+        "model": any(name in first for name in fields.RESPONDENTS),
+        "item": any(name in first for name in (*fields.IDS, *fields.QUESTIONS, *fields.IMAGES)),
+        "score": bool(answers_in(first))
+        or "score" in wanted
+        or any(
+            _all_numbers(record.get(name) for record in records)
+            for name in first
+            if name == "score" or name not in _KNOWN.union(wanted.values())
+        ),
+    }
+    return [field for field, found in there.items() if not found and field not in wanted]
+
+
 def _score_columns(records: Sequence[Mapping[str, Any]], wanted: Mapping[str, str]) -> list[str]:
     """The columns of scores: the one that was said, else `score` and every other column of numbers
     beside the fields of a row.
@@ -208,7 +233,7 @@ def _of_wide(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     first, *others = records[0]
     if any(name in _KNOWN for name in others):
         return []
-    names = [str(record.get(first) or "") for record in records]
+    names = ["" if (name := r.get(first)) is None else str(name) for r in records]
     if len(set(names)) < len(names) or not all(names):
         return []
     if not all(_all_numbers(record.get(name) for record in records) for name in others):

@@ -154,7 +154,7 @@ def plain_audit() -> dict[str, Any]:
         parser="strict",
         summary="",
         reference=first,
-        items=4,
+        n_items=4,
         images=4,
         metrics={"accuracy": {"about": "", "better": "higher", "scale": [0.0, 1.0]}},
         forms={
@@ -163,7 +163,7 @@ def plain_audit() -> dict[str, Any]:
         truth_yes={"original": 0.5},
         cells=(first, other),
         respondents=respondents,
-        estimates=estimates,
+        all_estimates=estimates,
         coverage={
             "ocr": {
                 "type": "ocr",

@@ -191,7 +191,7 @@ def test_score_gate_table_and_text_count_alike(
     assert (hqm.scored_answers(of).answers, hqm.scored_answers(of).unscored) == (12, lost)
     assert {
         estimate.unscored
-        for estimate in of.estimates
+        for estimate in of.all_estimates
         if estimate.metric == "accuracy" and not estimate.other
     } <= {lost}
 
@@ -231,7 +231,7 @@ def test_withheld_answers_that_are_scored_are_flagged(
     audit = hqm.Audit.load(tmp_path / "out" / "audit.json").audits[0]
     own = [
         estimate
-        for estimate in audit.estimates
+        for estimate in audit.all_estimates
         if not estimate.other and estimate.metric == "accuracy"
     ]
     assert own

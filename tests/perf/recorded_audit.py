@@ -221,7 +221,7 @@ def main() -> None:
             flush=True,
         )
         if other is not None:
-            apart = difference(ours.estimates, other.estimates)
+            apart = difference(ours.all_estimates, other.all_estimates)
             if not apart <= SAME:
                 sys.exit(
                     f"the two versions do not give the same estimates: they differ by {apart:.1g}"
