@@ -22,7 +22,7 @@ from hqm.reports.latex_tables import (
     measured,
 )
 from hqm.reports.paper import quality
-from hqm.reports.phrases import counted
+from hqm.reports.phrases import Points, counted
 from hqm.reports.report_figures import (
     axis_end,
     budget_strip,
@@ -30,7 +30,7 @@ from hqm.reports.report_figures import (
     measured_sources,
     measures_figure,
 )
-from hqm.reports.sentences import SOURCES, Points, largest
+from hqm.reports.sentences import SOURCES, largest
 from hqm.reports.side_tables import TOOLS_TITLE, harness_tables
 from hqm.reports.tables import Column, Mark, Table, Text, number, short
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hqm.reports.phrases import listed, no_end, no_use, shown_with_unit
-from hqm.reports.sentences import IN_A_LINE, Points, how_to_measure
+from hqm.reports.phrases import Points, listed, no_end, no_use, shown_with_unit
+from hqm.reports.sentences import IN_A_LINE, how_to_measure
 from hqm.reports.sentences import SOURCES as SOURCE_NAMES
 from hqm.reports.tables import (
     DASH,

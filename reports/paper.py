@@ -11,8 +11,8 @@ from itertools import chain
 
 from hqm.reports.comparison_answers import mark_apart
 from hqm.reports.latex_tables import estimated, measured
+from hqm.reports.phrases import Points
 from hqm.reports.score_tables import order_in
-from hqm.reports.sentences import Points
 from hqm.reports.tables import Column, Table, Text, cell, find, short
 
 from hqm import (

@@ -5,16 +5,20 @@ number.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from hqm.reports.tables import (
     DASH,
     Text,
     estimate_text,
+    interval,
+    leading,
     number,
     percent,
+    places,
 )
 
 from hqm import BenchmarkAudit, Estimate, indicator_named
@@ -487,3 +491,66 @@ def is_share(audit: BenchmarkAudit, metric: str) -> bool:
         if (s := by_metric.get(metric)) is not None
     ]
     return bool(scores) and all(0 <= score <= 1 for score in scores)
+
+
+# --- numbers in points ---
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """How the scores of a metric are said: shares times 100, with one decimal."""
+
+    factor: float
+    unit: str
+    digits: int
+
+    @classmethod
+    def of(cls, audit: BenchmarkAudit, metric: str = "") -> Points:
+        """Return the points of a metric, the leading one unless named."""
+        if is_share(audit, metric or leading(audit)):
+            return cls(100.0, "points", 1)
+        return cls(1.0, "points", 2)
+
+    @classmethod
+    def of_scores(cls, scores: Sequence[float]) -> Points:
+        """Return the points of scores that no audit is at hand for."""
+        share = all(0 <= score <= 1 for score in scores)
+        return cls(100.0, "points", 1) if share else cls(1.0, "points", 2)
+
+    def said(self, value: float | None, *, sign: bool = False) -> str:
+        """A number of points.
+
+        >>> Points(100.0, "points", 1).said(0.0583, sign=True)
+        '+5.8'
+        """
+        if value is None:
+            return number(None)
+        shown = number(value * self.factor, self.digits)
+        positive = sign and value > 0 and float(shown) != 0
+        return f"+{shown}" if positive else shown
+
+    def ends(self, low: float | None, high: float | None) -> str:
+        """An interval in points; empty where there is none."""
+        if low is None or high is None:
+            return ""
+        return f"[{self.said(low)}, {self.said(high)}]"
+
+
+def coefficient(estimate: Estimate, inference: str = "") -> Text:
+    """A coefficient with its interval, without the zero before the point.
+
+    An interval for other respondents has no upper end, so it is said as the least.
+    """
+    kinds = (inference, "fixed_models", "items", "model_population")
+    span = next((s for kind in kinds if kind and (s := estimate.interval(kind))), None)
+    shown = estimate_text(estimate)
+    text = without_zero(shown.text)
+    if span is not None and math.isfinite(span.low):
+        ends = without_zero(interval(span, places(estimate)))
+        text += f", {ends}" if span.one_sided else f" {ends}"
+    return replace(shown, text=text, muted=False)
+
+
+def without_zero(text: str) -> str:
+    """Numbers below 1 without the zero before the point."""
+    return re.sub(r"(?<![\d.])0\.", ".", text)

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hqm.reports.drawings import facet_pairs, other_score
-from hqm.reports.sentences import SOURCES, Points, largest
+from hqm.reports.phrases import Points
+from hqm.reports.sentences import SOURCES, largest
 from hqm.reports.tables import cell, leading, short
 
 from hqm import Audit, BenchmarkAudit, DesignError, ErrorBudget, UsageError

@@ -11,15 +11,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from hqm.reports.drawings import Drawing, Scale, Side, fitting_in, ticks
+from hqm.reports.phrases import Points, coefficient
 from hqm.reports.score_tables import Order, order_in, orders, tied_sets
 from hqm.reports.sentences import (
     IN_A_LINE,
     MARKS,
     SOURCES,
-    Points,
     board_title,
     budget_title,
-    coefficient,
     gap_code,
     gap_in_words,
     how_to_measure,

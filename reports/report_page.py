@@ -18,7 +18,7 @@ from hqm.reports.benchmark_card import badge, bibtex
 from hqm.reports.drawings import fitting
 from hqm.reports.evidence_page import environment, script
 from hqm.reports.item_tables import ToRead, to_read
-from hqm.reports.phrases import Terms, counted, in_letters, is_share, listed
+from hqm.reports.phrases import Points, Terms, counted, in_letters, is_share, listed
 from hqm.reports.report_figures import (
     axis_end,
     board_figure,
@@ -30,7 +30,6 @@ from hqm.reports.score_tables import first_place, order_in, orders, pairs_apart
 from hqm.reports.sentences import (
     MARKS,
     SOURCES,
-    Points,
     board_title,
     budget_notes,
     budget_title,

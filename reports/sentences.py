@@ -9,11 +9,20 @@ because one thing is said in one way, wherever it is said.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hqm.reports.phrases import Sentence, counted, in_letters, is_share, listed, say, several
+from hqm.reports.phrases import (
+    Points,
+    Sentence,
+    coefficient,
+    counted,
+    in_letters,
+    listed,
+    say,
+    several,
+    without_zero,
+)
 from hqm.reports.score_tables import (
     first_place,
     order_in,
@@ -31,12 +40,9 @@ from hqm.reports.tables import (
     estimate_text,
     find,
     goal,
-    interval,
     known,
     leading,
-    number,
     percent,
-    places,
     short,
     threshold,
 )
@@ -47,7 +53,6 @@ from hqm import (
     BenchmarkAudit,
     BudgetRow,
     ErrorBudget,
-    Estimate,
     Gap,
     Gate,
     Mend,
@@ -115,69 +120,6 @@ _RECORDED: Mapping[str, str] = {
 """What measures a source of error where nobody can be asked: all answers are recorded."""
 _FEW_LABELS = 200
 """Labels a model below which people's band is wide because of them."""
-
-
-# --- numbers in points ---
-
-
-@dataclass(frozen=True, slots=True)
-class Points:
-    """How the scores of a metric are said: shares times 100, with one decimal."""
-
-    factor: float
-    unit: str
-    digits: int
-
-    @classmethod
-    def of(cls, audit: BenchmarkAudit, metric: str = "") -> Points:
-        """Return the points of a metric, the leading one unless named."""
-        if is_share(audit, metric or leading(audit)):
-            return cls(100.0, "points", 1)
-        return cls(1.0, "points", 2)
-
-    @classmethod
-    def of_scores(cls, scores: Sequence[float]) -> Points:
-        """Return the points of scores that no audit is at hand for."""
-        share = all(0 <= score <= 1 for score in scores)
-        return cls(100.0, "points", 1) if share else cls(1.0, "points", 2)
-
-    def said(self, value: float | None, *, sign: bool = False) -> str:
-        """A number of points.
-
-        >>> Points(100.0, "points", 1).said(0.0583, sign=True)
-        '+5.8'
-        """
-        if value is None:
-            return number(None)
-        shown = number(value * self.factor, self.digits)
-        positive = sign and value > 0 and float(shown) != 0
-        return f"+{shown}" if positive else shown
-
-    def ends(self, low: float | None, high: float | None) -> str:
-        """An interval in points; empty where there is none."""
-        if low is None or high is None:
-            return ""
-        return f"[{self.said(low)}, {self.said(high)}]"
-
-
-def coefficient(estimate: Estimate, inference: str = "") -> Text:
-    """A coefficient with its interval, without the zero before the point.
-
-    An interval for other respondents has no upper end, so it is said as the least.
-    """
-    kinds = (inference, "fixed_models", "items", "model_population")
-    span = next((s for kind in kinds if kind and (s := estimate.interval(kind))), None)
-    shown = estimate_text(estimate)
-    text = _bare(shown.text)
-    if span is not None and math.isfinite(span.low):
-        ends = _bare(interval(span, places(estimate)))
-        text += f", {ends}" if span.one_sided else f" {ends}"
-    return replace(shown, text=text, muted=False)
-
-
-def _bare(text: str) -> str:
-    """Numbers below 1 without the zero before the point."""
-    return re.sub(r"(?<![\d.])0\.", ".", text)
 
 
 # --- the verdict ---
@@ -616,8 +558,8 @@ def _repeat(audit: BenchmarkAudit, answered: SevenAnswers, policy: Policy) -> tu
     wanted = goal("test_retest.rho_g", policy)
     opened = {
         "fine": "Yes.",
-        "wrong": f"No, the goal of {_bare(threshold(wanted.at_least))} is missed.",
-        "look": f"Not shown to reach {_bare(threshold(wanted.at_least))}.",
+        "wrong": f"No, the goal of {without_zero(threshold(wanted.at_least))} is missed.",
+        "look": f"Not shown to reach {without_zero(threshold(wanted.at_least))}.",
         "not_measured": "This audit does not say.",
     }[answered.codes["repeat"]]
     sentences = [say(f"{opened} Reliability {{rho}}.", rho=coefficient(rho, wanted.inference))]

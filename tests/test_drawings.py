@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from hqm.reports import drawings
 from hqm.reports.drawings import plot, scatter, ticks, wrapped
+from hqm.reports.phrases import Points
 from hqm.reports.plots import draw
 from hqm.reports.report_figures import board_figure, budget_figure, budget_strip
 from hqm.reports.report_page import render
-from hqm.reports.sentences import Points
 from PIL import ImageFont
 
 from hqm import Audit, BenchmarkAudit, Store, UsageError

@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 
 import pytest
 from hqm.reports.benchmark_card import badge, bibtex, quality_card, quotes
-from hqm.reports.phrases import in_words
+from hqm.reports.phrases import Points, in_words
 from hqm.reports.report_page import render
-from hqm.reports.sentences import MARKS, QUESTIONS, Points, seven
+from hqm.reports.sentences import MARKS, QUESTIONS, seven
 from hqm.reports.tables import FLAG_WORDS, default_policy, interval_in_words, number, places
 
 from hqm import FLAGS, Audit, BenchmarkAudit, hold_against, short_signature

@@ -15,9 +15,9 @@ import pytest
 from hqm.reports.benchmark_card import quality_card
 from hqm.reports.latex_tables import formatted
 from hqm.reports.paper import paper_tables
-from hqm.reports.phrases import in_words
+from hqm.reports.phrases import Points, in_words
 from hqm.reports.report_page import Rendered, render
-from hqm.reports.sentences import Points, headline, seven, statement
+from hqm.reports.sentences import headline, seven, statement
 from hqm.reports.tables import anchor, default_policy, indicators_brief
 
 import hqm

@@ -435,7 +435,7 @@ class RespondentScores:
 
 
 @dataclass(frozen=True)
-class BenchmarkAudit:
+class BenchmarkAudit(frames.AsFrames):
     """All that was estimated of one benchmark."""
 
     __pydantic_config__ = _EXACT
@@ -587,21 +587,6 @@ class BenchmarkAudit:
         text: str = import_module("hqm.reports.sentences").headline(self).text
         return text
 
-    @property
-    def scores(self) -> pd.DataFrame:
-        """The scores: a row a respondent, administration and metric."""
-        return self.to_frame("scores")
-
-    @property
-    def estimates(self) -> pd.DataFrame:
-        """The estimates: a row an estimate and kind of interval."""
-        return self.to_frame("estimates")
-
-    @property
-    def items(self) -> pd.DataFrame:
-        """The items whose answers vary, and those that a person should read."""
-        return self.to_frame("items")
-
     def __repr__(self) -> str:
         text: str = import_module("hqm.reports.benchmark_card").brief(self)
         return text
@@ -656,7 +641,7 @@ class BenchmarkAudit:
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(frames.AsFrames):
     """The audits of one command, with the record of how they were made."""
 
     __pydantic_config__ = _EXACT
@@ -676,18 +661,6 @@ class Audit:
     def statement(self) -> str:
         """The reliability statement of each benchmark, a line each."""
         return "\n".join(str(audit.statement) for audit in self.audits)
-
-    @property
-    def scores(self) -> pd.DataFrame:
-        return self.to_frame("scores")
-
-    @property
-    def estimates(self) -> pd.DataFrame:
-        return self.to_frame("estimates")
-
-    @property
-    def items(self) -> pd.DataFrame:
-        return self.to_frame("items")
 
     def __repr__(self) -> str:
         return "\n".join(map(repr, self.audits))

@@ -4,6 +4,7 @@ nothing rounded.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -61,6 +62,26 @@ TABLES: Mapping[Table, Mapping[str, Kind]] = {
     },
 }
 """Table of an audit -> its columns, in order, with what stands in them."""
+
+
+class AsFrames(ABC):
+    """The frames of an audit; `to_frame` says what their rows are."""
+
+    @abstractmethod
+    def to_frame(self, what: Table = "estimates") -> pd.DataFrame: ...
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        return self.to_frame("scores")
+
+    @property
+    def estimates(self) -> pd.DataFrame:
+        return self.to_frame("estimates")
+
+    @property
+    def items(self) -> pd.DataFrame:
+        return self.to_frame("items")
+
 
 ANSWERS: Mapping[str, Kind] = {
     "benchmark": "text",

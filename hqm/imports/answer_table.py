@@ -195,7 +195,7 @@ def fields_lacking(
             if name == "score" or name not in _KNOWN.union(wanted.values())
         ),
     }
-    return [field for field, found in there.items() if not found and field not in wanted]
+    return [field for field, named in there.items() if not named and field not in wanted]
 
 
 def _score_columns(records: Sequence[Mapping[str, Any]], wanted: Mapping[str, str]) -> list[str]:
