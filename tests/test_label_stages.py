@@ -458,6 +458,7 @@ def test_weights_and_missing_decisions() -> None:
     )
     assert study.precision.value == pytest.approx(4 / 5)
     assert study.recall.value == pytest.approx(4 / 6)
+    assert study.f1.value == pytest.approx(8 / 11)
     assert study.f1_no.value == pytest.approx(2 / 5)
     assert study.agreement.value == pytest.approx(5 / 8)
     assert psy.stage_agreement([np.nan], [1]).f1.status == "insufficient"

@@ -189,19 +189,23 @@ def test_item_agreement_against_scikit_learn(a: np.ndarray, h: np.ndarray) -> No
         errors = psy.judge_errors(a, h)
     assume(errors.status == "ok")
     both = np.isfinite(a) & np.isfinite(h)
-    for table, x, y, known in zip(errors.per_respondent, a, h, both, strict=True):
-        x, y = x[known], y[known]
-        assert table.n == len(x)
-        if table.status != "ok":
-            assert table.reason
-            continue
-        assert table.agreement == pytest.approx(np.mean(x == y))
-        assert table.kappa == pytest.approx(cohen_kappa_score(x, y))
-        if x.any() or y.any():
-            assert table.positive == pytest.approx(f1_score(y, x))
-        if y.any():
-            assert table.sensitivity == pytest.approx(recall_score(y, x))
-    assert errors.pooled.n == both.sum()
+    x, y, table = a[both], h[both], errors.pooled
+    assert table.n == len(x)
+    if table.status != "ok":
+        assert table.reason
+        return
+    assert table.agreement == pytest.approx(np.mean(x == y))
+    assert table.kappa == pytest.approx(cohen_kappa_score(x, y))
+    for value, truth, said in (
+        (table.positive, y, x),
+        (table.negative, 1 - y, 1 - x),
+    ):
+        if truth.any() or said.any():
+            assert value == pytest.approx(f1_score(truth, said))
+    if y.any():
+        assert table.sensitivity == pytest.approx(recall_score(y, x))
+    if not y.all():
+        assert table.specificity == pytest.approx(recall_score(1 - y, 1 - x))
 
 
 def test_gwets_coefficient_against_krippendorff_style_limits() -> None:
@@ -225,14 +229,14 @@ def test_unequal_judges_are_found_and_equal_ones_pass() -> None:
     errors = psy.judge_errors(automatic, human)
     assert errors.homogeneous is False
     assert "JUDGE_DIF" in errors.flags
-    rows = errors.per_respondent
-    table = [[t.both for t in rows], [t.human_only for t in rows]]
-    g, p, _, _ = stats.chi2_contingency(table, lambda_="log-likelihood", correction=False)
-    q = stats.chi2_contingency(
-        [[t.neither for t in rows], [t.automatic_only for t in rows]],
-        lambda_="log-likelihood",
-        correction=False,
-    )[1]
+    cells = [
+        [((automatic == said) & (human == true)).sum(axis=1) for said in (true, 1 - true)]
+        for true in (1, 0)
+    ]
+    g, p, _, _ = stats.chi2_contingency(cells[0], lambda_="log-likelihood", correction=False)
+    q = stats.chi2_contingency(cells[1], lambda_="log-likelihood", correction=False)[1]
+    ranges = [np.ptp(table[0] / (table[0] + table[1])) for table in cells]
+    assert (errors.range_sensitivity, errors.range_specificity) == pytest.approx(ranges)
     assert (errors.p_sensitivity, errors.p_specificity) == pytest.approx(
         psy.benjamini_hochberg([p, q])
     )

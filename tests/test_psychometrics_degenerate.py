@@ -117,7 +117,7 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
         means(x)[0], np.full(x.shape[1], 1e-3), gen(), draws=50
     ),
     "rho_g": lambda x: psy.rho_g(x),
-    "rho_g for 4 runs": lambda x: psy.rho_g(x).for_runs(4),
+    "rho_g of all runs": lambda x: psy.rho_g(x).rho_average,
     "rho_g_of_scores": lambda x: psy.rho_g_of_scores(means(x), without=without(x)),
     "rho_g_of_scores, noise": lambda x: psy.rho_g_of_scores(means(x), noise=np.zeros(x.shape[1])),
     "shift_heterogeneity": lambda x: psy.shift_heterogeneity(x[0], x[-1]),

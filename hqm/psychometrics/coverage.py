@@ -30,8 +30,7 @@ class TypeCoverage:
     - `items, images, wordings`: Items labelled with it, distinct pictures and distinct questions
       (letter case, spaces and punctuation apart).
     - `share`: Share of all labels.
-    - `sem, sem_method`: Standard error of a respondent's score on this type, over other items of
-      the kind; how it was computed.
+    - `sem`: Standard error of a respondent's score on this type, over other items of the kind.
     - `sem_high`: Its one-sided 95 % upper end, which decides; of a forecast, which is the worst
       case, the error itself.
     - `measured`: Whether that error is of answers, and no forecast from the number of items.
@@ -46,7 +45,6 @@ class TypeCoverage:
     wordings: int
     share: float
     sem: float
-    sem_method: str
     sem_high: float
     missing_items: int
     state: State
@@ -171,7 +169,6 @@ def type_coverage(
                 len({asked[i] for i in members}) if asked is not None else n,
                 n / total if total else 0.0,
                 error.value,
-                method,
                 error.high,
                 missing,
                 state,

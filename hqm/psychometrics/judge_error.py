@@ -127,7 +127,7 @@ def table_agreement(
 
 @dataclass(frozen=True, slots=True)
 class JudgeErrors(Outcome):
-    """Agreement pooled and per respondent, and tests of equal sensitivity and specificity.
+    """Agreement over all respondents, and tests of equal sensitivity and specificity.
 
     `p_sensitivity` and `p_specificity` test that all respondents share one value, adjusted for
     being two tests (Benjamini and Hochberg). `range_sensitivity` is the largest minus the smallest.
@@ -135,7 +135,6 @@ class JudgeErrors(Outcome):
     """
 
     pooled: JudgeAgreement
-    per_respondent: tuple[JudgeAgreement, ...]
     sensitivity: Coefficient
     specificity: Coefficient
     p_sensitivity: float = math.nan
@@ -196,13 +195,13 @@ def judge_errors(
         reason = "no item has both labels"
         empty = none("insufficient", reason)
         return JudgeErrors(
-            table_agreement(0, 0, 0, 0), (), empty, empty, status="insufficient", reason=reason
+            table_agreement(0, 0, 0, 0), empty, empty, status="insufficient", reason=reason
         )
     if not (np.isin(a[both], (0, 1)).all() and np.isin(h[both], (0, 1)).all()):
         reason = "the labels are not 0 or 1"
         empty = none("not_applicable", reason)
         return JudgeErrors(
-            table_agreement(0, 0, 0, 0), (), empty, empty, status="not_applicable", reason=reason
+            table_agreement(0, 0, 0, 0), empty, empty, status="not_applicable", reason=reason
         )
     yes, true = both & (a == 1), both & (h == 1)
     each = np.stack([yes & true, yes & ~true, both & ~yes & true, both & ~yes & ~true])
@@ -219,7 +218,6 @@ def judge_errors(
         raw = (each * w).sum(axis=2)
         cells = raw * np.divide(sums, squares, out=np.zeros_like(sums), where=squares > 0)
         whole = raw.sum(axis=1) * sums.sum() / squares.sum()
-    per = tuple(table_agreement(*column.tolist()) for column in cells.T)
     tests = [_homogeneity(cells[0], cells[2]), _homogeneity(cells[3], cells[1])]
     p = benjamini_hochberg([t[0] for t in tests])
     known = np.isfinite(p)
@@ -227,7 +225,6 @@ def judge_errors(
     flags = (("JUDGE_DIF",) if rejected else ()) + (("SPARSE",) if any(t[2] for t in tests) else ())
     return JudgeErrors(
         table_agreement(*whole.tolist()),
-        per,
         _two_way(yes & true, true, w, level),
         _two_way(both & ~yes & ~true, both & ~true, w, level),
         float(p[0]),

@@ -128,16 +128,15 @@ def rank_stability(
     k: Sequence[int] = (1, 3, 5, 10),
     draws: int = 10_000,
     n_items: int | None = None,
-    reliability: float | None = None,
     higher_is_better: bool = True,
 ) -> RankStability:
     """Whether a rerun gives the same winner, the same top k and the same order of pairs.
 
     Pairs of runs are drawn from normal distributions around the scores with the noise of the items;
     nothing has to be run again. Observed scores spread more than true ones, so the answers are a
-    little too rosy unless the scores are drawn together by the reliability first.
+    little too rosy.
 
-        S*_1, S*_2 ~ N(S, diag(v));   with a reliability: S -> mean + rho (S - mean)
+        S*_1, S*_2 ~ N(S, diag(v))
 
     - `scores`: (respondents,): scores; a respondent without a score or without noise is left out.
     - `noise`: (respondents,): variance of one run's score over seeds (`rho_g(...).noise`,
@@ -146,7 +145,6 @@ def rank_stability(
     - `k`: Sizes of the top sets; those not below the number of respondents are passed over.
     - `draws`: How many pairs of runs are drawn.
     - `n_items`: How many items a score counts, for the continuity correction of the pairs.
-    - `reliability`: Draws the scores together first, for questions about the true spread.
     - `higher_is_better`: Whether the winner has the highest score (False for hallucination rates).
 
     The status is `insufficient` for fewer than 3 respondents, `degenerate` when all have the same
@@ -166,8 +164,6 @@ def rank_stability(
         return RankStability.absent("degenerate", "all respondents have the same score")
     if (v < 0).any():
         return RankStability.absent("not_applicable", "a noise variance is negative")
-    if reliability is not None:
-        s = s.mean() + reliability * (s - s.mean())
     best = np.argsort(-s if higher_is_better else s, kind="stable")
     s, v = s[best], v[best]
     pairs = pair_order(s, v, n_items=n_items)

@@ -471,14 +471,13 @@ class RaterErrors:
     - `truth`: (answers,): the probability that the true label is 1; NaN without a label.
     - `sensitivity, specificity`: (raters,): the share of true 1 that each labels 1, and of true 0
       that each labels 0.
-    - `prevalence`: The share of true 1. `rounds`: how many steps the search took.
+    - `prevalence`: The share of true 1.
     """
 
     truth: Array
     sensitivity: Array
     specificity: Array
     prevalence: float
-    rounds: int
 
 
 def pooled_labels(labels: npt.ArrayLike, pool: Pool = "majority") -> Array:
@@ -512,7 +511,7 @@ def _majority(x: Array, weights: Array) -> Array:
     return result
 
 
-def dawid_skene(labels: npt.ArrayLike, *, rounds: int = 500) -> RaterErrors:
+def dawid_skene(labels: npt.ArrayLike) -> RaterErrors:
     """How often each rater is right, and what is true, estimated together by maximum likelihood
     (EM).
 
@@ -538,9 +537,7 @@ def dawid_skene(labels: npt.ArrayLike, *, rounds: int = 500) -> RaterErrors:
     counts = there.sum(axis=0)
     seen = counts > 0
     truth = np.where(seen, ones.sum(axis=0) / np.maximum(counts, 1), 0.0)
-    step = 0
-    while step < rounds:
-        step += 1
+    for _ in range(500):
         wrong = np.where(seen, 1 - truth, 0.0)
         sensitivity = (ones @ truth + 0.8) / ((ones + zeros) @ truth + 1)
         specificity = (zeros @ wrong + 0.8) / ((ones + zeros) @ wrong + 1)
@@ -559,7 +556,6 @@ def dawid_skene(labels: npt.ArrayLike, *, rounds: int = 500) -> RaterErrors:
         sensitivity=sensitivity,
         specificity=specificity,
         prevalence=prevalence,
-        rounds=step,
     )
 
 

@@ -251,18 +251,14 @@ class GeneralizedRetest:
 
     @property
     def rho_average(self) -> Coefficient:
-        """The reliability of the mean over all the runs at hand."""
-        return self.for_runs(self.runs)
-
-    def for_runs(self, k: int) -> Coefficient:
-        """The reliability of the mean of `k` runs: s2_mu / (s2_mu + vbar / k), with both intervals
-        carried along.
+        """The reliability of the mean over all the runs at hand, s2_mu / (s2_mu + vbar / K), with both
+        intervals carried along.
         """
         single = self.rho
-        if single.status != "ok" or k < 1:
+        if single.status != "ok":
             return single
-        average = single.moved(lambda rho: spearman_brown(rho, k))
-        return replace(average, method=f"{single.method}, mean of {k} runs")
+        average = single.moved(lambda rho: spearman_brown(rho, self.runs))
+        return replace(average, method=f"{single.method}, mean of {self.runs} runs")
 
 
 def rho_g(

@@ -44,12 +44,11 @@ class TableCheck(Outcome):
     """What a published table was checked for.
 
     - `violations`: In the order of the table.
-    - `grim_checked, means_checked`: How many numbers each test could have refuted.
+    - `grim_checked`: How many numbers the test of possible means could have refuted.
     """
 
     violations: tuple[Violation, ...]
     grim_checked: int
-    means_checked: int
     decimals: int
 
 
@@ -123,23 +122,18 @@ def check_table(
     values: Sequence[Sequence[Number]],
     *,
     n: Sequence[int] | int | None = None,
-    overall: str | None = None,
     decimals: int | None = None,
     scale: Number = 1,
     bounds: tuple[Number, Number] | None = None,
 ) -> TableCheck:
     """Check a published table of rates against itself.
 
-    Rates must be possible with their number of items (GRIM), a row's overall rate must be the mean
-    of its parts weighted by their items as far as rounding allows, no two rows or columns may be
-    equal, and nothing may leave the scale.
+    Rates must be possible with their number of items (GRIM), no two rows or columns may be equal,
+    and nothing may leave the scale.
 
     - `rows, columns`: Names.
     - `values`: (rows, columns): as printed; strings keep trailing zeros.
-    - `n`: Items behind each column, or behind all; None leaves GRIM out and weights the columns
-      equally.
-    - `overall`: The column that is the mean of the others; it is not subject to GRIM unless `n`
-      gives its items.
+    - `n`: Items behind each column, or behind all; None leaves GRIM out.
     - `decimals`: Digits after the point; by default the most that occur in the table.
     - `scale`: 100 for per cent.
     - `bounds`: Least and greatest possible value; by default 0 and `scale`.
@@ -147,15 +141,12 @@ def check_table(
     Without violations when all can be true (which does not show that it is). The status is
     `not_informative` when no test could have refuted anything.
 
-    >>> result = check_table(["m"], ["a", "b", "all"], [["0.748", "0.501", "0.625"]],
-    ...     n=[500, 500, 1000], overall="all")
+    >>> result = check_table(["m"], ["a", "b"], [["0.748", "0.501"]], n=500)
     >>> [(v.kind, v.column) for v in result.violations]
     [('GRIM', 'b')]
     """
     if len(values) != len(rows) or any(len(row) != len(columns) for row in values):
         raise ValueError(f"a table of {len(rows)} x {len(columns)} values is needed")
-    if overall is not None and overall not in columns:
-        raise ValueError(f"no column {overall!r} among {', '.join(columns)}")
     sizes = [n] * len(columns) if isinstance(n, int) else list(n) if n is not None else None
     if sizes is not None and len(sizes) != len(columns):
         raise ValueError(f"{len(columns)} columns have {len(sizes)} numbers of items")
@@ -163,17 +154,15 @@ def check_table(
     digits = (
         max((_digits(v) for row in table for v in row), default=0) if decimals is None else decimals
     )
-    half = Decimal(5).scaleb(-digits - 1)
     least, greatest = (_decimal(v) for v in bounds or (0, scale))
     violations: list[Violation] = []
-    grims = means = 0
-    whole = columns.index(overall) if overall is not None else -1
+    grims = 0
     for name, row in zip(rows, table, strict=True):
         for j, value in enumerate(row):
             if not least <= value <= greatest:
                 reason = f"outside {least} to {greatest}"
                 violations.append(Violation("OUT_OF_BOUNDS", name, columns[j], str(value), reason))
-            if sizes is None or (j == whole and isinstance(n, int)):
+            if sizes is None:
                 continue
             test = grim(value, sizes[j], decimals=digits, scale=scale)
             grims += test.possible is not None
@@ -182,36 +171,21 @@ def check_table(
                 violations.append(
                     Violation("GRIM", name, columns[j], str(value), f"lies between {near}")
                 )
-        if whole >= 0 and len(row) > 1:
-            means += 1
-            parts = [j for j in range(len(row)) if j != whole]
-            weight = [Decimal(sizes[j]) if sizes is not None else Decimal(1) for j in parts]
-            expected = sum(
-                (w * row[j] for w, j in zip(weight, parts, strict=True)), Decimal(0)
-            ) / sum(weight)
-            # the parts are rounded too: their mean may be off by half a unit, and so may the
-            # overall rate
-            if abs(expected - row[whole]) > 2 * half:
-                reason = f"the mean of the parts is {float(expected):.6g}"
-                violations.append(
-                    Violation("ROW_MEAN", name, columns[whole], str(row[whole]), reason)
-                )
     violations += _equal("DUPLICATE_ROW", rows, table)
     violations += _equal(
         "DUPLICATE_COLUMN", columns, [list(column) for column in zip(*table, strict=True)]
     )
     if not table or not columns:
-        return TableCheck((), 0, 0, digits, status="insufficient", reason="the table is empty")
-    if not violations and grims == means == 0 and len(rows) < 2 and len(columns) < 2:
+        return TableCheck((), 0, digits, status="insufficient", reason="the table is empty")
+    if not violations and grims == 0 and len(rows) < 2 and len(columns) < 2:
         return TableCheck(
             (),
-            0,
             0,
             digits,
             status="not_informative",
             reason="no test could have refuted a number of this table",
         )
-    return TableCheck(tuple(violations), grims, means, digits)
+    return TableCheck(tuple(violations), grims, digits)
 
 
 def _equal(
