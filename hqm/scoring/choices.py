@@ -9,15 +9,18 @@ from functools import lru_cache
 from hqm.scoring.commitments import (
     Answer,
     Passage,
+    answering_clause,
     denied,
     normal,
     passages,
     plain,
     sentences,
+    shared_words,
     squeezed,
     unable,
 )
 from hqm.scoring.polar_answers import POLARITY, Polar, lead, read_polar
+from hqm.scoring.short_answers import read_number
 from hqm.scoring.written_numbers import Number, number_of, numbers_in
 from hqm.types import LETTERS
 
@@ -31,8 +34,9 @@ _HEAD = re.compile(
     re.IGNORECASE,
 )
 _LETTER = re.compile(
-    r"[\[({]{0,2}([A-Z])(?:[\])}]{1,2}|(?![A-Za-z0-9_'’]|-\w))|[\[(]([a-z])[\])]"
-    r"|([a-z])(?=[.)](?:\s|$)|$)"
+    r"[\[({]{0,2}([A-Z])(?:[\])}]{1,2}|(?![A-Za-z0-9_'’]|-\w|\s*[=≈]\s*(?:[a-z]?\W*\d|½|[a-z]\b)))"
+    r"|[\[(]([a-z])[\])]"
+    r"|([a-z])(?=[.)\"'](?:[\s,}]|$)|$)"
 )
 _NEXT = re.compile(r"[\s,/&;]*(?:\b(?:and|or|und|oder|et|ou|y|e|o)\b|[,/&、和或]|(?=[\[(]))\s*")
 _VERB = re.compile(
@@ -45,16 +49,27 @@ _CORRECT = re.compile(
     r"|was)\s+(?:to be\s+)?"
     r"(?:(?:therefore|thus|clearly|definitely|indeed|the|most|only|one|that|a)\s+)*"
     r"(?:correct|right|best|better|answer|closest|true|match|likely|appropriate|accurate|fitting)\b"
+    r"|(?<![\w'])([A-Z])\s+(?:(?:fits|works|matches|suits)(?: it)? (?:best|better)|makes (?:the )?most sense)\b"
     r"|\b(?:corresponds?|matches|belongs|equals|refers|points) (?:to |with )?(?:option|choice"
     r"|answer)"
     r"\s*[(\[]?([A-Z])[)\]]?(?![\w'])"
     r"|\b(?:best|closest|correct|right) (?:option|choice|answer|match)[^.\n]{0,20}?"
     r"\b(?:option|choice)\s*[(\[]?([A-Z])[)\]]?(?![\w'])"
-    r"|\b([A-Z])[)\].]?\s*[:?–-]\s*(?:[Yy]es|[Cc]orrect|[Tt]rue)\b"
+    r"|\b([A-Z])[)\].]?\s*[:?–|-]\s*(?:[Yy]es|[Cc]orrect|[Tt]rue)\b"
 )
+_SPOKEN_OF = re.compile(
+    r"\s+(?:would|could|might|may|lacks?|needs?|requires?|are|were|do|does|did|have|cannot|can't"
+    r"|also|both|all)\b|\s+(?:is|was)\s+(?:also|too|a|an|the(?! (?:correct|right|best|only|most"
+    r"|answer|closest|one))|out|less|un\w+|im\w+|in\w+|off)\b"
+)
+"""A letter is spoken of, and not chosen: "A would need a steeper line"."""
 _TICKED = re.compile(r"^\W*([A-Z])\b[^\n]*[✅✔☑✓]", re.MULTILINE)
 _AT_THE_END = re.compile(r":\s*[(\[]?([A-Z])[)\]]?[.!]?\s*$")
-_ORDINALS = ("first", "second", "third", "fourth", "fifth")
+_QUANTITY = re.compile(r"(?:both|neither|all|none)(?= )")
+"""An option that begins so may be named by this word alone."""
+_PRONOUN = re.compile(r"^(?:it|they|he|she) (?=\w{4})")
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "1st", "2nd", "3rd", "4th", "5th")
+_INSUFFICIENT = re.compile(r"\b(?:information|determin\w+|data|enough)\b", re.IGNORECASE)
 
 
 def read_choice(text: str, options: Sequence[str], question: str = "") -> str | None:
@@ -100,7 +115,7 @@ def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple
     if polar:
         said = read_polar(text, question)
         return (polar[said],) if said else ()
-    return _by_name(answer, letters, forms)
+    return _by_name(answer, letters, forms, question)
 
 
 def _chosen_passages(answer: Answer, letters: str) -> list[Passage]:
@@ -111,7 +126,8 @@ def _chosen_passages(answer: Answer, letters: str) -> list[Passage]:
     places = list(answer.explicit)
     for match in _CORRECT.finditer(text):
         letter = next(filter(None, match.groups()))
-        if letter in letters and not denied(text, match.start(), match.start()):
+        supposed = re.search(r"\bif\b[^.!?\n]*$", text[: match.start()], re.IGNORECASE)
+        if letter in letters and not supposed and not denied(text, match.start(), match.start()):
             places.append(Passage(letter, match.start()))
     final = _AT_THE_END.search(text)
     if final and final[1] in letters:
@@ -146,8 +162,12 @@ def _in_passage(
                 return chosen, False
             if denied(text, 0, end):
                 return (), False
+            if head and _SPOKEN_OF.match(rest):
+                return (), False
             if _contradicts(chosen[0], rest, letters, forms):
                 return (), True
+        elif head and re.match(r"\s+[a-z]", rest):
+            return (), False  # "A, B and C lack the gate"
         return chosen, False
     behind = text[_HEAD.match(text).end() :]  # type: ignore[union-attr]
     whole = [a for a, form in zip(letters, forms, strict=True)
@@ -204,7 +224,9 @@ def _contradicts(letter: str, rest: str, letters: str, forms: Sequence[Option]) 
     return any(form.begins(rest) for form in others)
 
 
-def _by_name(answer: Answer, letters: str, forms: Sequence[Option]) -> tuple[str, ...]:
+def _by_name(
+    answer: Answer, letters: str, forms: Sequence[Option], question: str
+) -> tuple[str, ...]:
     """The option that an answer names in full where it concludes, or alone names."""
     if answer.retracted >= 0 or not answer.sentences:
         return ()
@@ -217,11 +239,26 @@ def _by_name(answer: Answer, letters: str, forms: Sequence[Option]) -> tuple[str
     everywhere = _named(answer.text, letters, forms)
     if unable(last):
         named = _named(last, letters, forms)
-        return tuple(name for name in named if unable(forms[letters.index(name)].text))
-    for text in (*answer.concluding[:1], last):
+        open_ = [a for a, form in zip(letters, forms, strict=True) if unable(form.text)]
+        if len(open_) == 1 and not named and _INSUFFICIENT.search(last):
+            return tuple(open_)
+        return tuple(name for name in named if name in open_)
+    ends = sorted(
+        (last, answer.sentences[0]), key=lambda text: shared_words(text, question), reverse=True
+    )
+    for text in (*answer.concluding[:1], ends[0]):
         named = _named(text, letters, forms)
         if len(named) == 1:
             return tuple(named)
+        if len(named) > 1 and (clause := answering_clause(text, question)):
+            named = _named(clause, letters, forms)
+            if len(named) == 1:
+                return tuple(named)
+        if len(named) > 1 and all(form.number is not None for form in forms):
+            number = read_number(text)  # "with b = 12 and h = 6, A = 36"
+            named = [a for a, form in zip(letters, forms, strict=True)
+                     if number is not None and form.is_number(number)]  # fmt: skip
+            return tuple(named) if len(named) == 1 else ()
         if len(named) > 1:
             return ()
     lone = _lone_letter(last, letters)
@@ -239,14 +276,20 @@ def _lone_letter(text: str, letters: str) -> str:
     """
     written = {
         match[1]
-        for match in re.finditer(r"(?<![\w'’.-])[(\[]?([A-Z])[)\]]?(?![\w'’-])", text)
+        for match in re.finditer(r"(?<![\w'’.∠△-])[(\[]?([A-Z])[)\]]?(?![\w'’-])", text)
         if match[1] in letters
         and not denied(text, *match.span())
         and not (match[0] in ("A", "I") and not _VERB.match(text, match.end()))
     }
-    ordinal = re.search(rf"\b({'|'.join(_ORDINALS)})\s+(?:option|choice|one|answer)\b", text, re.I)
-    number = re.search(r"\b(?:option|choice)\s+(\d)\b", text, re.IGNORECASE)
-    place = _ORDINALS.index(ordinal[1].lower()) if ordinal else int(number[1]) - 1 if number else -1
+    ordinal = re.search(
+        rf"\b({'|'.join(_ORDINALS)})\s+(?:option|choice|one|answer|figure|image|picture|panel|graph|diagram)\b",
+        text,
+        re.I,
+    )
+    number = re.search(r"\b(?:option|choice)\s+#?(\d)\b", text, re.IGNORECASE)
+    place = (
+        _ORDINALS.index(ordinal[1].lower()) % 5 if ordinal else int(number[1]) - 1 if number else -1
+    )
     written |= {letters[place]} if 0 <= place < len(letters) else set()
     return written.pop() if len(written) == 1 else ""
 
@@ -257,26 +300,35 @@ def _lone_letter(text: str, letters: str) -> str:
 class Option:
     """An option as it is looked for in an answer: its words, its number, its letters."""
 
-    __slots__ = ("number", "pattern", "squeezed", "text")
+    __slots__ = ("number", "pattern", "short", "squeezed", "text")
 
-    def __init__(self, option: str) -> None:
+    def __init__(self, option: str, label: str = "", tail: str = "") -> None:
         self.text = normal(option)
-        self.number = number_of(plain(option))
+        quantity = _QUANTITY.match(self.text)
+        self.short = quantity[0] if quantity else self.text.split(" ")[0] if tail else ""
+        self.number = number_of(plain(option).removeprefix(label))
         self.squeezed = squeezed(option)
-        self.pattern = re.compile(rf"(?<!\w){re.escape(self.text)}(?!\w)") if self.text else None
+        named = _PRONOUN.sub("", self.text) if label else self.text
+        self.pattern = re.compile(rf"(?<!\w){re.escape(named)}(?!\w)") if named else None
 
     @property
     def is_formula(self) -> bool:
         """Whether it is a formula, which may be written with other spaces."""
         plain_words = re.fullmatch(r"[\w\s]+", self.text) is not None
-        return len(self.squeezed) > 4 and self.number is None and not plain_words
+        long = len(self.squeezed) > (2 if re.search(r"[<>=≤≥^√]", self.text) else 4)
+        return long and self.number is None and not plain_words
 
     def equals(self, text: str) -> bool:
         """Whether a text is the option and nothing else."""
         if self.number is not None:
             number = number_of(text)
             return number is not None and self.is_number(number)
-        return bool(self.text) and normal(text) == self.text
+        said = normal(text)
+        return bool(self.text) and (
+            said == self.text
+            or (said == self.short != "")
+            or (self.is_formula and squeezed(text) == self.squeezed)
+        )
 
     def begins(self, text: str) -> bool:
         """Whether a text begins with the option."""
@@ -304,7 +356,14 @@ class Option:
 @lru_cache(maxsize=4096)
 def options_of(options: tuple[str, ...]) -> tuple[Option, ...]:
     """The options of a question."""
-    return tuple(map(Option, options))
+    firsts = {option.split(" ")[0] for option in options}
+    label = firsts.pop() if len(firsts) == 1 else ""
+    # "Figure 1" may be named by its number, "It rises" without the pronoun
+    label = label if len(label) > 1 and label.isalpha() else ""
+    words = [normal(option).split(" ") for option in options]
+    lasts = {each[-1].removesuffix("s") for each in words}
+    tail = lasts.pop() if len(lasts) == 1 and {len(each) for each in words} == {2} else ""
+    return tuple(Option(option, label, tail) for option in options)
 
 
 def _named(text: str, letters: str, forms: Sequence[Option]) -> list[str]:
@@ -336,7 +395,7 @@ def _named(text: str, letters: str, forms: Sequence[Option]) -> list[str]:
         named = [
             letter
             for letter, form in zip(letters, forms, strict=True)
-            if form.is_formula and form.squeezed in tight
+            if form.is_formula and re.search(rf"{re.escape(form.squeezed)}(?!\w)", tight)
         ]
         named = [a for a in named if not any(_inside(a, b, letters, forms) for b in named)]
     return named

@@ -16,12 +16,14 @@ from types import MappingProxyType
 
 _THINKING = re.compile(
     r"<(think|thinking|thought|reasoning|analysis|scratchpad|reflection)>.*?</\1>"
-    r"|◁think▷.*?◁/think▷|<\|begin_of_thought\|>.*?<\|end_of_thought\|>",
+    r"|◁think▷.*?◁/think▷|<\|begin_of_thought\|>.*?<\|end_of_thought\|>"
+    r"|<\|channel\|>(?:analysis|commentary)\b.*?<\|channel\|>final",
     re.DOTALL | re.IGNORECASE,
 )
 _UNOPENED = re.compile(r"^.*(?:</(?:think|thinking|thought|reasoning)>|◁/think▷)", re.DOTALL)
 _UNCLOSED = re.compile(
-    r"(?:<(?:think|thinking|thought|reasoning)>|◁think▷|<\|begin_of_thought\|>).*", re.DOTALL
+    r"(?:<(?:think|thinking|thought|reasoning)>|◁think▷|<\|begin_of_thought\|>|<\|channel\|>analysis).*",
+    re.DOTALL,
 )
 _TAGGED = re.compile(
     r"<(answer|final_answer|conclusion|solution)>(.*?)(?:</\1>|$)"
@@ -53,6 +55,9 @@ _LATEX = tuple(
         (r"\\(?:times|cdot)\b", "×"),
         (r"\\pi\b", "π"),
         (r"\\approx\b|\\simeq\b", "≈"),
+        (r"\\geq?(?![a-z])", "≥"),
+        (r"\\leq?(?![a-z])", "≤"),
+        (r"\\(?:right|Right|long|Longright)arrow\b|\\to\b|\\implies\b", "→"),
         (r"\\(?:left|right|quad|qquad|displaystyle|,|;|!|:|\s)", " "),
         (r"\{,\}", ","),
         (r"\^\s*\{([^{}]*)\}", r"^\1"),
@@ -61,6 +66,7 @@ _LATEX = tuple(
     )
 )  # fmt: skip
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+_SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _FRACTIONS: Mapping[str, str] = MappingProxyType(
     {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅕": "1/5", "⅛": "1/8"}
 )
@@ -72,10 +78,11 @@ def plain(text: str) -> str:
 
     What stands in a box, and what is bold, is marked, because an answer may stand there.
     """
-    if text.isalnum():
+    if text.isascii() and text.isalnum():
         return text
     text = unicodedata.normalize("NFC", text).replace("’", "'").replace("‘", "'")
     text = re.sub(r"(?i)\b(there|it|that|this|he|she)'s\b", r"\1 is", text)
+    text = re.sub(r"(?i)\b(they|we|you)'re\b", r"\1 are", text)
     text = "".join(_narrow(character) for character in text) if not text.isascii() else text
     text = _UNCLOSED.sub("", _UNOPENED.sub("", _THINKING.sub(" ", text)))
     text = _TAGGED.sub(lambda m: f"\n{_BOX}{m[2] or m[3] or ''}{_BOX_END}\n", text)
@@ -89,12 +96,13 @@ def plain(text: str) -> str:
 
 
 def with_plain_digits(text: str) -> str:
-    """A text with superscripts and signs for fractions written out: 10⁻⁵ is 10^-5, ½ is 1/2."""
+    """A text with superscripts, subscripts and signs for fractions written out: 10⁻⁵ is 10^-5, ½ is 1/2."""
     if text.isascii():
         return text
     text = re.sub(r"10([⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)", lambda m: f"10^{m[1].translate(_SUPERSCRIPTS)}", text)
     for sign, fraction in _FRACTIONS.items():
         text = text.replace(sign, f" {fraction}")
+    text = text.translate(_SUBSCRIPTS)
     return re.sub(r"[²³]", "^2", text)
 
 
@@ -127,7 +135,10 @@ def bare(text: str) -> str:
 _KIND = (
     r"(?:final|correct|best|right|most likely|most appropriate|closest|short|my|overall|only|true)"
 )
-_NOUN = r"(?:answer|option|choice|solution|letter|conclusion|result|ans)"
+_NOUN = (
+    r"(?:answer|option|choice|solution|letter|conclusion|result|ans|verdict|judge?ment|response"
+    r"|prediction|selection)"
+)
 _IS = r"(?:is|was|are|would be|should be|must be|will be|has to be|appears to be|seems to be)"
 _OTHER_LANGUAGES = (
     # a text between the noun and the answer, such as the German verb, is part of the phrase
@@ -157,19 +168,20 @@ _CUE = re.compile(
     rf"(?:\s+(?:to|for|of|from|among|in|here|that)\b[^.:\n{_BOX}]{{0,100}}?)?\s+{_IS}\b"
     r"(?:\s+(?:therefore|thus|then|clearly|indeed|likely|probably|definitely))?\s*[:：]?"
     r"|\b(?:i|we|let's|let us|i'd|i'll|i'm|one)\s+(?:would\s+|will\s+|should\s+|must\s+|can\s+)?"
-    r"(?:go(?:ing)? with|choose|chose|pick|select|settle on|opt for|answer with|answer)\b\s*:?"
+    r"(?:go(?:ing)? with|choose|chose|pick|select|settle on|opt for|answer with|answer(?! th)"
+    r"|lean(?:ing)? (?:towards?|to)|vote for|mark|circle)\b\s*:?"
     r"|\bif (?:forced|pressed|i (?:had|have) to (?:guess|choose|pick))\b[^.:,\n]{0,20}[,:]"
     r"(?:\s*i(?:'d| would) (?:say|guess))?|\bi(?:'d| would) (?:say|guess)\b|\bthat leaves\b"
     r"|\bleaves\s+(?=(?:only\s+)?(?:option\s+)?\(?(?-i:[A-Z])\b)|\bans(?:wer)?\s+[-–—](?=\s)"
     r"|\bchang(?:e|ing) (?:it|(?:my|the) (?:answer|choice|mind)) to\b"
-    r"|\b(?:answering|choosing|selecting|going with)\b\s*:?"
+    r"|\b(?:answering|choosing|selecting|going with)\b(?! th)\s*:?"
     rf"|{'|'.join(_OTHER_LANGUAGES)}"
     r")",
     re.IGNORECASE,
 )
 _IF = re.compile(
     r"\b(?:if|whether|unless|when|each|every|which|no|not an?|possible|wrong|incorrect|one|given"
-    r"|previous|first|initial|other)\s+(?:the\s+|of the\s+|my\s+)?$",
+    r"|previous|first|initial|other|of|for)\s+(?:the\s+|of the\s+|my\s+)?$",
     re.IGNORECASE,
 )
 _CORRECTION = re.compile(
@@ -182,13 +194,19 @@ _CORRECTION = re.compile(
     r"(?:[\s,:;!—–]|[-.](?!\d))*",
     re.IGNORECASE,
 )
+_FIRST_THOUGHT = re.compile(
+    r"\b(?:at first(?: glance)?|initially|my first)\b[^.\n]{2,80}?(?:[;,] (?:but|after|however|then)\b|;)"
+    r"|\b(?:looks? like|resembles|might seem)\b[^.\n]{2,60}?,? but\b(?=[^.\n]*\b(?:indicates?|suggests?"
+    r"|means|actually|really|must)\b)",
+    re.IGNORECASE,
+)
 _RETRACTION = re.compile(
     r"\b(?:wait|actually|hmm+|no|but)\b[\s,:;.!—–-]*(?:that|this|it)(?:'s| is| was| seems)\s+"
     r"(?:wrong|incorrect|not (?:right|correct)|a mistake|impossible)",
     re.IGNORECASE,
 )
 _CONCLUSION = re.compile(
-    r"(?:^|(?<=[.!?\n;,:])\s*)(?:and\s+)?(?:so|therefore|thus|hence|consequently|accordingly"
+    r"(?:^|(?<=[.!?\n;,:\"”)])\s*)(?:and\s+)?(?:so|therefore|thus|hence|consequently|accordingly"
     r"|in conclusion|in summary|to conclude|in short|overall|finally|in total|altogether|in all"
     r"|as a result|daher|also|deshalb|donc|ainsi|por (?:lo )?tanto|portanto|quindi|dunque"
     r"|таким образом|следовательно|итак)\b[\s,:]*"
@@ -205,13 +223,15 @@ _UNABLE = re.compile(
     r"(?:be\s+)?(?:\w+ly\s+)?(?:\w+\s+or\s+)?(?:determin|tell|answer|see|say|identif|provid"
     r"|calculat"
     r"|know|give|measur|find|read|assist|help|view|count|accurate|definit|solv|represent|verif"
-    r"|compare|choose|confirm)\w*"
-    r"|\b(?:insufficient|not enough|more) information|\bnot (?:sure|clear|certain|visible|legible"
-    r"|specified|mentioned|provided|determinable|listed|among|yet determined)\b"
+    r"|compare|choose|confirm|settle|decide|pick)\w*"
+    r"|(?:\b(?:insufficient|not enough|more)|n't enough) information|\bnot (?:\w+ly )?(?:sure|clear|certain|visible|legible"
+    r"|specified|mentioned|provided|determinable|listed|among|yet determined|labell?ed|named|marked"
+    r"|readable|stated|indicated)\b"
     r"|\b(?:does|do|did|is|are|was)(?:n't| not) (?:provide|contain|include|show|give|have|mention"
     r"|specif|match)\w*"
-    r"|\b(?:unknown|undetermined|indeterminate|unanswerable|unclear)\b|\bn/a\b"
-    r"|\bi (?:do not|don't) (?:know|have)|\bno (?:idea|way to|answer|clue)\b|\bit depends\b"
+    r"|\b(?:unknown|undetermined|indeterminate|unanswerable|unclear|illegible|unreadable)\b"
+    r"|\bn/a\b|\btoo (?:blurry|small|dark|faint|far|low)\b"
+    r"|\bi (?:do not|don't) (?:know|have|make|provide|identify|speculate|recogni[sz]e)|\bno (?:idea|way to|answer|clue)\b|\bit depends\b"
     r"|\bnone of (?:the|these)\b|\bneither of\b|\bplease provide\b|\bi(?:'m| am) sorry\b"
     r"|\bwithout (?:the|any|more|a|specific|further|knowing|access)\b|\bhard to (?:say|tell)\b"
     r"|无法|不能确定|不知道|分からない|わからない|알 수 없|не могу|неизвестно|kann nicht"
@@ -287,8 +307,7 @@ def passages(text: str) -> Answer:
     ['no: it is B', 'A. Wait, no: it is B']
     """
     spoken = _without_listing(_ANOTHER_QUESTION.split(plain(text), maxsplit=1)[0])
-    if is_code(spoken):
-        spoken = ""
+    spoken = "" if is_code(spoken) else _FIRST_THOUGHT.sub("", spoken)
     explicit = [
         *(
             Passage(bare(match[1]), match.start())
@@ -297,7 +316,7 @@ def passages(text: str) -> Answer:
         *(
             Passage(_behind(spoken, match.end()), match.end())
             for match in _CUE.finditer(spoken)
-            if not _IF.search(spoken[max(0, match.start() - 30) : match.start()])
+            if match[0][:1] in "iI" or not _IF.search(spoken[: match.start()][-30:])
         ),
         *(
             Passage(_behind(spoken, match.end()), match.end(), corrects=True)
@@ -329,12 +348,33 @@ def _without_listing(text: str) -> str:
 
 
 def _behind(text: str, start: int) -> str:
-    """The rest of the line, or the next line where nothing is left of it."""
-    for line in text[start:].split("\n"):
+    """The rest of the line, and the next line where nothing is left of it or it ends in a colon."""
+    text = re.sub(r"[:：]\s*\n+\s*", ": ", text[start:])
+    for line in text.split("\n"):
         if re.search(r"[^\W_]", line) or re.search(r"\d", line):
             return re.sub(r"^(?:[\s:：=\"'>→]|[-—–]+(?!\d))*", "", bare(line))
     return ""
 
+
+def answering_clause(text: str, question: str) -> str:
+    """The clause of a sentence that repeats most of the question, where that is one; else nothing.
+
+    >>> answering_clause("Figure 1 is mirrored; Figure 4 completes it.", "Which figure completes it?")
+    'Figure 4 completes it.'
+    """
+    clauses = re.split(r"[;,] (?:and |but |while |whereas |so )?|\b(?:but|while|whereas)\b", text)
+    shared = [shared_words(each, question) for each in clauses]
+    most = max(shared)
+    return clauses[shared.index(most)] if most and shared.count(most) == 1 else ""
+
+
+def shared_words(text: str, question: str) -> int:
+    """How many content words of a question a text repeats."""
+    asked = set(re.findall(r"\w{3,}", question.lower())) - _QUESTION_WORDS
+    return len(asked & set(re.findall(r"\w{3,}", text.lower())))
+
+
+_QUESTION_WORDS = frozenset("the what which who where when how many much does did was are".split())
 
 # --- what is denied, and texts as they are compared ---
 
@@ -343,7 +383,7 @@ _DENIAL = re.compile(
     r"|rather than|instead of|neither|nor|except|unlike|excluding|besides|cannot be"
     r"|nicht|kein|keine|pas|non|нет|не)\b|n't|不是|并非|而不是)"
     r"(?:\s+(?:be|a|an|the|option|choice|really|just|only|actually|answer|say|show|contain|include"
-    r"|read|mention|see|have|depict|look like))*[\s\"'(\[]*$",
+    r"|read|mention|see|have|depict|look like|on|in|at|by|from))*[\s\"'(\[]*$",
     re.IGNORECASE,
 )
 _DENIED_BEHIND = re.compile(

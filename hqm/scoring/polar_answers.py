@@ -41,8 +41,9 @@ _LEAD = re.compile(
     rf"^[\W_]*(?:(?:{_any((*_YES, *_NO))})(?![\w'])|(?:{_any((*_TRUE, *_FALSE))})"
     r"(?=\s*(?:[.,;:!)\n—–]|$|answer\b|because\b|since\b|as\b))"
     r"|(?:absolutely|definitely|certainly|of course|probably|most likely|sure|likely)\s+not\b"
-    r"|not (?:at all|really|exactly|true|correct)\b|i (?:do not|don't) (?:think|believe) so\b"
-    r"|i (?:think|believe) (?:so|not)\b|of course\b|not so\b|not that i (?:can|could) see\b)",
+    r"|not (?:at all|really|exactly|true|correct)\b|i (?:do not|don't|would not|wouldn't) (?:think|believe|say) so\b"
+    r"|(?:i|i would|i'd) (?:think|believe|say|guess|suppose) (?:so|not)\b|of course\b|not so\b|very much so\b|not that i (?:can|could) (?:see|tell|find)\b"
+    r"|not as far as\b)",
     re.IGNORECASE,
 )
 _CJK_LEAD = re.compile(r"^[\W_]*(不是|没有|不对|是的|对的|否|不|是|对|有|いいえ|はい)")
@@ -58,17 +59,18 @@ _NEGATIVE = re.compile(
 _STATEMENT = re.compile(
     r"^(?:(?:there|it|they|he|she|this|that|these|those|the|an?|no|one|two|three|all|both|some"
     r"|none)\b[^.;!?]*?\b(?:is|are|was|were|does|do|did|has|have|had|can|cannot|will|appears?"
-    r"|seems?|shows?|contains?)(?:n't)?(?:\b|$)"
+    r"|seems?|looks?|shows?|contains?)(?:n't)?(?:\b|$)"
     r"|i\s+(?:can\s+|do\s+not\s+|don't\s+|cannot\s+|can't\s+)?see\b)",
     re.IGNORECASE,
 )
 _BE = re.compile(
-    r"\b(?:is|are|was|were|does|do|did|has|have|had|can|will|appears?|seems?|shows?|contains?)\b"
-    r"|n't\b",
+    r"\b(?:is|are|was|were|does|do|did|has|have|had|can|will|appears?|seems?|looks?|shows?"
+    r"|contains?)\b|n't\b",
     re.IGNORECASE,
 )
 _ADVERBIAL = re.compile(
-    r"^(?:(?:based on|according to|in|from|as shown in|looking at)\b[^,.]*,\s*"
+    r"^(?:(?:based on|according to|in|from|as shown in|looking at|judging (?:by|from)"
+    r"|since|because|as|given)\b[^,.]*,\s*|i (?:think|believe|guess|assume)(?: that)?\s+(?!so\b|not\b)"
     r"|(?:definitely|certainly|absolutely|clearly|probably|most likely|likely|hmm|well|i think"
     r"|i believe)\b[\s,]*(?=yes|no\b))",
     re.IGNORECASE,
@@ -76,15 +78,16 @@ _ADVERBIAL = re.compile(
 # what follows one of these no longer restates the question
 _ASIDE = re.compile(
     r"\b(?:but|because|since|so|although|though|however|which|who|while|whereas|instead"
-    r"|and\s+not)\b|[,;]",
+    r"|and\s+not)\b|[,;:—–]",
     re.IGNORECASE,
 )
+_PARENTHESES = re.compile(r"\s*\([^()]*\)")
 _PLAIN_WORDS = frozenset(
     (
         "a an the there is are was were be does do did has have had can cannot will not no none any"
-        " it they he she this that these those i see seen visible present shown appear appears seem"
+        " it they he she this that these those i see seen visible present shown appear appears seem look looks"
         " seems show shows contain contains image picture photo in of on one isn aren wasn weren"
-        " doesn don didn hasn haven t s given provided based according"
+        " doesn don didn hasn haven t s given provided based according to than as at by"
     ).split()
 )
 _ABOUT_ANOTHER = re.compile(
@@ -95,14 +98,21 @@ _ABOUT_ANOTHER = re.compile(
 """Questions that turn another one round, or repeat it as a whole (`hqm.forms.negate`)."""
 _VERDICT = re.compile(
     r"\b(?:statement|claim|assertion|sentence|description|caption|proposition|answer|it|that|this)"
-    r"\s+(?:is|was|must be|would be)\s+(?:therefore |thus |indeed |clearly |actually )?"
-    r"(not\s+)?(true|correct|right|false|incorrect|wrong|untrue)\b",
+    r"\s+(?:is|was|must be|would be|does|seems)?(?:n't\b)?(?:\s+(?:therefore|thus|indeed|clearly"
+    r"|actually))?\s*(?:not\s+)?\b(true|correct|right|holds?(?:\s+true)?|false|incorrect|wrong|untrue)"
+    r"(?=\s*(?:[.,;:!]|$|because\b|since\b|as\b|that\b))",
+    re.IGNORECASE,
+)
+_AT_THE_END = re.compile(
+    r"(?:[,:;→>—–]|\b(?:so|then|therefore|hence|thus|is|was|be|it|(?<!or )an?|again|definite|clear|as|say"
+    r"|with))\s*[\"']?(yes|no)\b[\"']?[.!]?$|[,;] (?:but|so|and|then) (yes|no)\b(?=[,.;:!])",
     re.IGNORECASE,
 )
 
 
 _EXISTS = re.compile(
-    r"(?:is|are) there (?:an?|any|some) ((?:(?!in\b|on\b|of\b|or\b|and\b|with\b|to\b|that\b|near\b"
+    r"(?:(?:is|are) there|(?:can|do) you see|(?:does|do) (?:the|this) (?:image|picture|photo|scene)"
+    r" (?:show|contain|include|feature|depict|have)) (?:an?|any|some) ((?:(?!in\b|on\b|of\b|or\b|and\b|with\b|to\b|that\b|near\b"
     r"|at\b|by\b|behind\b|next\b)[\w-]+ ?){1,3}?) ?(?:(?:visible |present |shown )?in (?:the|this)"
     r" (?:image|picture|photo|scene))?\?$",
     re.IGNORECASE,
@@ -120,6 +130,11 @@ _PRESENT = re.compile(
 _ABSENT = re.compile(r"\b(?:lacks?|absence of|missing)\b", re.IGNORECASE)
 _GONE = re.compile(
     r"\s+(?:is|are|can)\s*(?:not|n't|absent|missing|nowhere)|\s+cannot\b", re.IGNORECASE
+)
+_EACH = re.compile(r"\b(?:both|all|every|each)\b", re.IGNORECASE)
+_NOT_EACH = re.compile(
+    r"^\W*(?:only|just|neither|none|not (?:all|both|every)|one of (?:them|the)|some of)\b",
+    re.IGNORECASE,
 )
 _DOUBT = re.compile(
     r"\b(?:might|may|maybe|could|possibly|perhaps|or|unclear|unsure|whether|if)\b", re.IGNORECASE
@@ -187,10 +202,14 @@ def _committed_polar(answer: Answer, question: str, negated: bool) -> Polar | No
         polar = lead(text)
         if polar is not None:
             return polar
+    ends = _AT_THE_END.search(last)
+    if ends:
+        return POLARITY[(ends[1] or ends[2]).lower()]
     if lead(answer.text) is None:
         verdict = _VERDICT.search(last)
         if verdict and not negated:
-            return "yes" if (verdict[2].lower() in _TRUE) != bool(verdict[1]) else "no"
+            denies = _NEGATIVE.search(verdict[0]) is not None
+            return "yes" if (verdict[1].lower() in _FALSE) == denies else "no"
         for text in answer.emphasised:
             polar = lead(text)
             if polar is not None:
@@ -202,15 +221,20 @@ def _statement(answer: Answer, question: str, negated: bool) -> Polar | None:
     """The leading yes or no; where that is missing or ambiguous, a restatement of the question
     decides.
     """
+    if _EACH.search(question) and _NOT_EACH.match(answer.text):
+        return "yes" if negated else "no"
     begins, both, words, denies = _said(_ADVERBIAL.sub("", answer.text))
     if about_another(question):
         return begins  # a restatement would have to be read against what is denied
     if both:
         return None
     # a clause about something else ("No, the sky is cloudy") restates nothing
-    if words is None or (question and not _restates(words, question)):
+    same = _restates(words, question) if words is not None and question else words is not None
+    if same is None or words is None:
         return begins
-    meant: Polar = "yes" if denies == negated else "no"
+    if not same and (denies or negated):
+        return begins  # "It is not to the right" leaves it open whether it is to the left
+    meant: Polar = "yes" if same and denies == negated else "no"
     if begins is None:
         return meant if words or not unable(answer.text) else None
     if begins == meant:
@@ -228,11 +252,17 @@ def _restated(sentence: str, question: str, negated: bool) -> Polar | None:
     if not question or about_another(question):
         return None
     sentence = _ADVERBIAL.sub("", sentence)
-    clause = _ASIDE.split(sentence, maxsplit=1)[0]
-    words, denies = _words(clause), _NEGATIVE.search(clause) is not None
-    if not words or not _BE.search(clause) or not _restates(words, question):
-        return None
-    return "yes" if denies == negated else "no"
+    first, *others = _ASIDE.split(_PARENTHESES.sub("", sentence))
+    for clause in (first, *(each for each in others[:1] if re.match(r"\s*not\b", each))):
+        words, denies = _words(clause), _NEGATIVE.search(clause) is not None
+        if not words or _DOUBT.search(clause):
+            continue
+        if not (_BE.search(clause) or denies or len(words) > max(1, len(_asked(question)) - 2)):
+            continue
+        same = _restates(words, question)
+        if same is not None and (same or not (denies or negated)):
+            return "yes" if same and denies == negated else "no"
+    return None
 
 
 def lead(text: str) -> Polar | None:
@@ -249,7 +279,8 @@ def lead(text: str) -> Polar | None:
 
 
 def _words(text: str) -> list[str]:
-    return [word for word in re.findall(r"[a-z0-9]+", text.lower()) if word not in _PLAIN_WORDS]
+    words = re.findall(r"[a-z0-9]+", text.lower())
+    return [_stem(word) for word in words if word not in _PLAIN_WORDS]
 
 
 @lru_cache(maxsize=65536)
@@ -261,7 +292,7 @@ def about_another(question: str) -> bool:
 @lru_cache(maxsize=65536)
 def _asked(question: str) -> tuple[str, ...]:
     """The content words of a question."""
-    return tuple(_words(question))
+    return tuple(_words(_ADVERBIAL.sub("", question)))
 
 
 @lru_cache(maxsize=4096)
@@ -273,7 +304,7 @@ def _said(text: str) -> tuple[Polar | None, bool, tuple[str, ...] | None, bool]:
     """
     begin = _LEAD.match(text) or _CJK_LEAD.match(text)
     rest = text[begin.end() :].lstrip(" ,.:;!*—–-") if begin else text
-    clause = re.split(r"[.!?\n]", rest.lstrip(), maxsplit=1)[0]
+    clause = re.split(r"[.!?\n]", _PARENTHESES.sub("", rest).lstrip(), maxsplit=1)[0]
     aside = _ASIDE.search(clause, 1)
     clause = clause[: aside.start()] if aside else clause
     words = tuple(_words(clause)) if _STATEMENT.match(clause) else None
@@ -282,22 +313,143 @@ def _said(text: str) -> tuple[Polar | None, bool, tuple[str, ...] | None, bool]:
 
 
 _COUNTS = frozenset("two three four five six seven eight nine ten several many some".split())
+_NEUTRAL = re.compile(
+    r".*ly|all|just|also|much|far|bit|side|park|stand|sitt?|lie|locat|posit|posit?ion|plac|situat"
+)
+"""What a sentence may say beside the words of the question, as stems."""
 
 
-def _restates(clause: Sequence[str], question: str) -> bool:
-    """Whether a clause repeats the question: all its content words are in the question, in the same
-    order.
+def _stem(word: str) -> str:
+    """A word without its ending: rises, rising and rose are "ris"."""
+    word = _IRREGULAR.get(word, word)
+    word = re.sub(r"(?:ing|ed)$", "", word) if len(word) > 4 else word
+    word = re.sub(r"(?<=[^s])s$", "", word) if len(word) > 3 else word
+    return word.removesuffix("e") if len(word) > 3 else word
 
-    "The star is larger than the circle" restates nothing of "Is the circle larger than the star?".
+
+_IRREGULAR = MappingProxyType(
+    dict(
+        pair.split(":")
+        for pair in (
+            "rose:rise risen:rise fell:fall fallen:fall grew:grow won:win lost:lose wore:wear held:hold"
+            " sat:sit stood:stand ran:run ate:eat went:go came:come took:take gave:give made:make"
+            " broke:break drew:draw drove:drive flew:fly wrote:write began:begin kept:keep"
+        ).split()
+    )
+)
+
+
+def _groups(*groups: str) -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(map(_stem, group.split())) for group in groups)
+
+
+_RELATIONS = _groups(
+    "left right", "above below", "over under", "front behind", "inside outside", "before after",
+    "larger smaller", "bigger smaller", "greater smaller less", "taller shorter", "longer shorter",
+    "higher lower", "more fewer less", "older younger newer", "heavier lighter", "faster slower",
+    "closer farther further", "wider narrower", "thicker thinner", "brighter darker",
+    "lighter darker", "warmer colder cooler", "hotter colder cooler", "better worse",
+)  # fmt: skip
+"""What holds between two things holds the other way round with its opposite."""
+_COMPARED = frozenset().union(*_RELATIONS)
+_EQUAL = frozenset(map(_stem, "same equal equally identical".split()))
+_CONTRARIES = (
+    *_RELATIONS,
+    *_groups(
+        "red blue green yellow black white orange purple pink brown gray grey beige",
+        "stand sit lie kneel walk run", "large small tiny", "big small tiny", "tall short",
+        "long short", "high low", "old young new", "open closed shut", "indoors outdoors",
+        "indoor outdoor", "inside outdoors", "day night", "same different", "empty full",
+        "rise fall", "increase decrease decline", "rise decrease decline drop",
+        "increase fall drop", "grow shrink", "win lose", "up down", "male female", "odd even", "wet dry",
+        "awake asleep", "top bottom", "first last second third",
+        "round square triangular rectangular", "wooden metal plastic glass", "parallel perpendicular",
+        "one two three four five six seven eight nine ten",
+    ),
+)  # fmt: skip
+
+
+def _restates(clause: Sequence[str], question: str) -> bool | None:
+    """Whether a clause repeats the question, False where it says the contrary; None for a clause
+    about something else.
+
+    All its content words are in the question, in the same order: "The star is larger than the
+    circle" says the contrary of "Is the circle larger than the star?".
     """
     asked = _asked(question)
     if not _COUNTS & set(asked):  # "There are two dogs" says that there is a dog
         clause = [word for word in clause if word not in _COUNTS]
-    written = question.lower()
-    if not all(word.removesuffix("s") in written for word in clause):
-        return False  # seen without taking the words one by one
+    stated = [word for word in clause if word in asked or not _NEUTRAL.fullmatch(word)]
+    if not stated and clause:
+        return None
+    if stated in ([], ["one"]):
+        return True  # "He has one"
+    clause = stated
+    if clause and _COMPARED & set(asked) and not _COMPARED & set(clause):
+        # "They are of the same size" says that none is larger; "x is 5" says nothing of it
+        others = set(clause) - _EQUAL
+        return False if others < set(clause) and (others & set(asked) or len(others) < 2) else None
+    if len(asked) > 1 and tuple(clause[: len(asked)]) == asked:
+        return True  # "It has symmetry of order 4"
+    if _in_order(clause, asked) or _in_order(_without_adjectives(clause, asked), asked):
+        return True
+    for place, word in enumerate(clause):
+        positive = re.sub(r"^(?:un|in|im|ir|non|dis)", "", word)
+        for group in (*_CONTRARIES, frozenset({word, positive})):
+            others = set(group) & set(asked) - {word} if word in group else set()
+            if any(
+                _in_order(
+                    [*clause[:place], other, *([] if other == asked[-1] else clause[place + 1 :])],
+                    asked,
+                )
+                for other in others
+            ):
+                return False
+    return _related(clause, asked)
+
+
+def _without_adjectives(clause: Sequence[str], asked: Sequence[str]) -> Sequence[str]:
+    """A clause that says the last thing asked for, without one or two words right before words of
+    the question: "They wear a white helmet".
+    """
+    added = [
+        place
+        for place, word in enumerate(clause[:-1])
+        if word not in asked
+        and clause[place + 1] in asked
+        and not any(word in group and group & set(asked) for group in _CONTRARIES)
+    ]
+    if not 0 < len(added) < 3 or clause[-1] != asked[-1] or len(clause) - len(added) < 2:
+        return clause
+    return [word for place, word in enumerate(clause) if place not in added]
+
+
+def _related(clause: Sequence[str], asked: Sequence[str]) -> bool | None:
+    """Whether a clause says of two things what was asked: "2016 is lower than 2015" says that 2015
+    is higher.
+    """
+    for place, word in enumerate(asked):
+        before, behind = set(asked[:place]), set(asked[place + 1 :])
+        for group in _RELATIONS:
+            for here, other in enumerate(clause):
+                if word not in group or other not in group:
+                    continue
+                first, second = set(clause[:here]), set(clause[here + 1 :])
+                if not first and not before and len(second) == 2:
+                    same = clause[here + 1 :] == list(asked[place + 1 :])
+                    return same == (word == other) if second == behind else None
+                if not first or not second:
+                    continue
+                straight = first <= before and second <= behind
+                turned = first <= behind and second <= before
+                if straight != turned:
+                    return straight == (word == other)
+    return None
+
+
+def _in_order(clause: Sequence[str], asked: Sequence[str]) -> bool:
     left = iter(asked)
-    return all(any(word in (a, f"{a}s") for a in left) for word in clause)
+    return all(word in left for word in clause)
 
 
 def against_words(text: str) -> bool:

@@ -125,9 +125,9 @@ _NO_UNIT = (
     "or|and|is|are|was|were|to|of|in|on|at|for|with|as|but|not|from|that|which|remain|remains|left"
     "|because|since|so|if|than|minus|plus|times|by|x|who|have|has|had|more|fewer|less"
 )
-_LATIN = "A-Za-z0-9_À-ɏЀ-ӿ"  # Chinese and Japanese write numbers without a space before them
+LATIN = "A-Za-z0-9_À-ɏЀ-ӿ"  # Chinese and Japanese write numbers without a space before them
 _NUMBER = re.compile(
-    rf"(?<![{_LATIN}.^])"
+    rf"(?<![{LATIN}.^])"
     r"(?P<sign>(?:minus|negative)\s+|(?:(?<![\d)\]])|(?<=[\d)\]] ))[-−–](?=[\d.$€£¥])"
     r"(?![-−–]))?"
     r"(?P<currency>[$€£¥₹]\s*(?P<late>[-−])?)?"
@@ -135,10 +135,10 @@ _NUMBER = re.compile(
     r"(?:\s*(?:[x×*·]|\\times)\s*10\s*\^?\s*(?P<power>\(?[-−]?\d+\)?)|[eE](?P<exponent>[+-]?\d+)"
     r"|\s?\^\s?(?P<raised>\(?[-−]?\d+\)?))?"
     r"(?P<over>\s*/\s*(?P<under>\d+(?:\.\d+)?)(?![/\d]))?"
-    rf"|(?P<word>(?:{_WORD})(?!共|般|定|起|样)(?:[-\s](?:{_WORD}))?)(?![{_LATIN}]))"
+    rf"|(?P<word>(?:{_WORD})(?!共|般|定|起|样)(?:[-\s](?:{_WORD}))?)(?![{LATIN}]))"
     r"(?P<percent>\s*(?:%|percent\b|per cent\b|percentage points?\b))?"
-    rf"(?P<scale>[\s-]*(?:hundred|thousand|million|billion|trillion|mn|bn|万|亿)(?![{_LATIN}])"
-    rf"|(?-i:[kKMB])(?![{_LATIN}/]))?"
+    rf"(?P<scale>[\s-]*(?:hundred|thousand|million|billion|trillion|mn|bn|万|亿)(?![{LATIN}])"
+    rf"|(?-i:[kKMB])(?![{LATIN}/]))?"
     rf"(?:\s*(?P<unit>°\s?[CFK]?|π|(?!(?:{_NO_UNIT}"
     rf"|{_WORD})\b)[a-zA-Zµ]+(?:\s?/\s?[a-zA-Z]+)?(?:\^[23])?))?",
     re.IGNORECASE,
