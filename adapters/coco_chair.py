@@ -154,20 +154,24 @@ class Counter:
 
     def mentioned(self, caption: str) -> list[str]:
         """The COCO objects that a caption mentions, in order and with repeats."""
-        words = [self.base(word) for word in _WORD.findall(_TAIL.sub("", caption.lower()))]
+        singular = pattern_singular if self.scoring == "official" else self.base
+        words = [singular(word) for word in _WORD.findall(_TAIL.sub("", caption.lower()))]
         joined, i = [], 0
         while i < len(words):
-            pair = " ".join(words[i : i + 2])
+            pair = " ".join(words[i : i + 2]) if words[i] in self.begins else ""
             joined.append(self.pairs.get(pair, words[i]))
             i += 2 if pair in self.pairs else 1
         if "toilet" in joined and "seat" in joined:
             joined = [word for word in joined if word != "seat"]
         return [self.words[word] for word in joined if word in self.words]
 
+    @cached_property
+    def begins(self) -> frozenset[str]:
+        """The first words of the pairs: few words of a caption are looked up with the next one."""
+        return frozenset(pair.split(" ")[0] for pair in self.pairs)
+
     def base(self, word: str) -> str:
-        """The singular of a word."""
-        if self.scoring == "official":
-            return pattern_singular(word)
+        """The singular of a word under `paper`."""
         if word in self.words:
             return word
         forms = _lemmas(word)

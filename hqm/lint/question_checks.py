@@ -193,11 +193,14 @@ def _lemma(word: str) -> str:
 
 def _paraphrases(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
     """Questions about one picture that ask the same in other words."""
+    pictured = [(copies.get(item.image, item.image), item) for item in form.items if item.image]
+    prompts: dict[str, set[str]] = defaultdict(set)
+    for image, item in pictured:
+        prompts[image].add(item.prompt)
     groups: dict[tuple[str, tuple[str, ...], frozenset[str]], list[Item]] = defaultdict(list)
-    for item in form.items:
-        asked = meaning(item.prompt)
-        if item.image and len(asked) > 1:
-            image = copies.get(item.image, item.image)
+    for image, item in pictured:
+        # the lexicon is only read where a picture has two questions
+        if len(prompts[image]) > 1 and len(asked := meaning(item.prompt)) > 1:
             groups[image, asked, frozenset(map(bare, item.options))].append(item)
     # the same words are the matter of other findings
     repeated = [
