@@ -105,8 +105,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """
     gc.disable()  # until the tests begin: hardly anything that is imported or collected is garbage
     place = getattr(session.config, "workerinput", None)
-    whole = all(Path(argument).is_dir() for argument in session.config.args)
-    if place is None or sys.dont_write_bytecode or not whole:
+    if not all(Path(argument).is_dir() for argument in session.config.args):
+        return
+    if place is None and not session.config.option.collectonly:
+        start_forked_program(session.config)
+    if place is None or sys.dont_write_bytecode:
         return
     names = [
         ".".join(path.relative_to(ROOT).with_suffix("").parts)
@@ -237,15 +240,42 @@ def forking(python: Path | str, folder: Path, environment: Mapping[str, str]) ->
         server.wait(60)
 
 
+FORKED = "HQM_TESTS_FORKED"
+"""The variable that names the program of `forked_program` to all processes of a run."""
+
+
+def start_forked_program(config: pytest.Config) -> None:
+    """Start what `forked_program` calls, for all processes of a run, until the run ends."""
+    path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
+    running = contextlib.ExitStack()
+    folder = running.enter_context(tempfile.TemporaryDirectory(prefix="hqm-"))
+    environment = {**os.environ, "PYTHONPATH": path}
+    program = running.enter_context(forking(sys.executable, Path(folder), environment))
+    os.environ[FORKED] = str(program)
+    config.add_cleanup(running.close)
+
+
 @pytest.fixture(scope="session")
-def forked_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def forked_program(pytestconfig: pytest.Config) -> Path:
     """The program `hqm` of these tests, whose processes need not import it."""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)]),
-    }
-    with forking(sys.executable, tmp_path_factory.mktemp("forked"), environment) as program:
-        yield program
+    if FORKED not in os.environ:
+        start_forked_program(pytestconfig)
+    return Path(os.environ[FORKED])
+
+
+def write_command(folder: Path, forked: Path) -> Path:
+    """Write the command `hqm`: its first call starts the program as a user does, later ones are
+    forked.
+    """
+    folder.mkdir(exist_ok=True)
+    started = folder / "started"
+    command = folder / "hqm"
+    command.write_text(
+        f'#!/bin/sh\n[ -e "{started}" ] && exec "{forked}" "$@"\n: > "{started}"\n'
+        f'exec "{sys.executable}" -P -m hqm "$@"\n'
+    )
+    command.chmod(0o755)
+    return command
 
 
 def write_benchmark(folder: Path, items: list[dict[str, Any]], **card: Any) -> Path:

@@ -55,12 +55,12 @@ def serve(address: str) -> None:
     import gc
     import select
 
-    import_ahead()
-    gc.freeze()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(address)
         listening.listen(64)
-        print("ready", flush=True)
+        print("ready", flush=True)  # who calls meanwhile waits
+        import_ahead()
+        gc.freeze()
         while True:
             ready, _, _ = select.select([listening, sys.stdin], [], [])
             with contextlib.suppress(ChildProcessError):  # none is left

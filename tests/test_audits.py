@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, write_command
 from tests.test_site import blocks, lines
 
 GALLERY = ROOT / "docs" / "audits"
@@ -42,16 +42,12 @@ def clone(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def shell(clone: Path) -> Shell:
+def shell(clone: Path, forked_program: Path) -> Shell:
     """Run a block of shell there, with `hqm` and `python` those under test."""
-    tools = clone / "tools"
-    tools.mkdir()
-    for name, start in (
-        ("hqm", f'"{sys.executable}" -m hqm.cli'),
-        ("python", f'"{sys.executable}"'),
-    ):
-        (tools / name).write_text(f'#!/bin/sh\nexec {start} "$@"\n')
-        (tools / name).chmod(0o755)
+    tools = write_command(clone / "tools", forked_program).parent
+    python = tools / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
     environment = {
         **os.environ,
         "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Run
+from tests.conftest import Run, write_command
 from tests.messages import tells
-from tests.servers import program
 
 BASH = r"""
 set -u
@@ -42,9 +41,9 @@ COLON = ("hqm audit shapes_yesno -r hf/shapes:st", "steady")
 
 
 @pytest.fixture
-def bin_(tmp_path: Path) -> dict[str, str]:
+def bin_(tmp_path: Path, forked_program: Path) -> dict[str, str]:
     """An environment whose search path begins with `hqm`, as an installation has it."""
-    program(tmp_path / "bin" / "hqm", "from hqm.__main__ import main\nmain()\n")
+    write_command(tmp_path / "bin", forked_program)
     home = tmp_path / "home"
     home.mkdir()
     return {

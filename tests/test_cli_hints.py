@@ -23,9 +23,12 @@ HOLE = "HOLE"
 @functools.cache
 def texts(path: Path) -> list[tuple[int, str]]:
     """The texts of a module that may be printed, with `HOLE` for what is put in; docstrings and
-    notes are none of them.
+    notes are none of them. None where no command can be named.
     """
-    nodes = walked(path.read_text("utf-8"))
+    written = path.read_text("utf-8")
+    if not re.search(r"\bhqm\s", written):
+        return []
+    nodes = walked(written)
     spoken = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     inside = {
         id(part)

@@ -2,12 +2,11 @@
 comes out.
 """
 
+import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
-import pytest
 from typer.main import get_command
 
 import hqm
@@ -106,17 +105,13 @@ def test_every_command_in_the_readme_exists() -> None:
                 assert word.partition("=")[0] in options, f"{line}: {word}"
 
 
-@pytest.mark.data
-def test_the_readme_shows_the_verdict_of_the_real_captions(data: Path, tmp_path: Path) -> None:
-    command = ["audit", "coco_chair", "--recorded", str(data / "pope" / "captions")]
-    done = subprocess.run(
-        [sys.executable, "-m", "hqm.cli", *command, "--data", str(data), "--out", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+def test_the_readme_shows_the_verdict_of_the_real_captions() -> None:
+    """That of the index, whose row is made again where the data are (test_index)."""
     shown = next(block for block in blocks(README, "text") if "pairs of models" in block)
-    assert shown.strip() in done.stdout
+    index = json.loads((ROOT / "docs" / "make" / "index.json").read_text("utf-8"))
+    command = "hqm audit coco_chair --recorded $HQM_DATA/pope/captions"
+    (row,) = [row for row in index["rows"] if row["command"] == command]
+    assert shown.split()[1:] == row["verdict"].split()
 
 
 def test_the_documentation_is_short() -> None:

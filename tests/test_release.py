@@ -23,7 +23,7 @@ import hqm
 import hqm.benchmark.registry
 from hqm.benchmark.new_items import COLUMNS, task_of
 from hqm.lint import code_of, lint_benchmarks
-from tests.conftest import ROOT, Run, needs_torch, write_benchmark
+from tests.conftest import ROOT, Run, needs_torch, write_benchmark, write_command
 from tests.messages import tells
 
 TUTORIAL = ROOT / "docs" / "tutorial_release.md"
@@ -300,14 +300,7 @@ def followed(
     """
     home = tmp_path_factory.mktemp("clone")
     shutil.copytree(ROOT / "docs" / "tutorial", home / "docs" / "tutorial")
-    (home / "bin").mkdir()
-    command = home / "bin" / "hqm"
-    started = home / "bin" / "started"
-    command.write_text(
-        f'#!/bin/sh\n[ -e "{started}" ] && exec "{forked_program}" "$@"\n: > "{started}"\n'
-        f'exec "{sys.executable}" -P -m hqm.cli "$@"\n'
-    )
-    command.chmod(0o755)
+    write_command(home / "bin", forked_program)
     path = f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}"
     environment = {
         **os.environ,

@@ -23,7 +23,7 @@ from hqm import psychometrics
 from hqm.benchmark.registry import card, groups
 from hqm.cli import program
 from hqm.commands.help import every_command
-from tests.conftest import NO_TORCH, ROOT
+from tests.conftest import NO_TORCH, ROOT, write_command
 from tests.judge_server import JudgeServer
 
 DOCS = ROOT / "docs"
@@ -132,17 +132,10 @@ def shell(tmp_path: Path, forked_program: Path) -> Iterator[Any]:
     """Run a block of shell in a folder of its own, with `hqm` the one under test and a judge at the
     pages' address. The first command of a page starts the program as a user does.
     """
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    started = tools / "started"
-    scripts = {
-        "python": f'exec "{sys.executable}" "$@"',
-        "hqm": f'[ -e "{started}" ] && exec "{forked_program}" "$@"\n: > "{started}"\n'
-        f'exec "{sys.executable}" -m hqm.cli "$@"',
-    }
-    for name, text in scripts.items():
-        (tools / name).write_text(f"#!/bin/sh\n{text}\n")
-        (tools / name).chmod(0o755)
+    tools = write_command(tmp_path / "tools", forked_program).parent
+    python = tools / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
     work = tmp_path / "work"
     work.mkdir()
     server = JudgeServer(
