@@ -21,6 +21,7 @@ import pytest
 import hqm
 from hqm import Administration, Asks, Request, RespondentError, Sampling, Store, make_respondent
 from hqm.administration.engines import make_engine
+from hqm.administration.engines.placement import GIB, Model
 from hqm.administration.engines.ray import Actor
 from hqm.signature import digest_file
 from tests.conftest import needs_torch, nightly
@@ -148,6 +149,55 @@ def test_a_command_starts_a_cluster_of_its_own_and_ctrl_c_ends_it(tmp_path: Path
         time.sleep(0.1)
 
 
+@nightly
+def test_models_stand_on_the_gpus_of_a_cluster_by_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cluster that says it has four GPUs: a model over two of them, one on a whole one, two copies
+    of a small one on the last; one that fits nowhere is said, and the others are answered.
+    """
+    ray = pytest.importorskip("ray")
+    from hqm.administration.engines import ray as engine
+
+    sizes = {"small": 30, "half-trained": 14, "steady": 4, "noisy": 200}
+    names = [f"hf/shapes:{name}" for name in sizes]
+    made, hired = Model.of, []
+    monkeypatch.setattr(
+        Model,
+        "of",
+        lambda r, cpus, gpus: replace(
+            made(r, cpus, gpus), weights=sizes[r.name.partition(":")[2]] * GIB
+        ),
+    )
+    hire = engine._Cluster._hire
+
+    def spy(self: Any, i: int, place: Any) -> None:
+        hired.append((self.models[i].name.partition(":")[2], place.gpus, place.which))
+        hire(self, i, place)
+
+    monkeypatch.setattr(engine._Cluster, "_hire", spy)
+    ray.init(num_cpus=4, num_gpus=4, resources={"gpu_memory": 24}, include_dashboard=False)
+    try:
+        with Store(tmp_path / "there.sqlite") as store:
+            outcome = hqm.administer(
+                store, jobs_of(store, names), engine=make_engine("ray", workers=0)
+            )
+    finally:
+        ray.shutdown()
+    with Store(tmp_path / "here.sqlite") as store:
+        hqm.administer(store, jobs_of(store, names[:3]))
+    assert (outcome.asked, outcome.errors) == (1800, 0)
+    assert [name for name, _ in outcome.failed] == names[3:]
+    assert tells(str(outcome.failed[0][1]), "ray.fits-nowhere")
+    assert hired[:4] == [
+        ("small", 2.0, (0, 1)),
+        ("half-trained", 1.0, (2,)),
+        ("steady", 0.25, (3,)),
+        ("steady", 0.25, (3,)),
+    ]
+    assert rows(tmp_path / "there.sqlite") == rows(tmp_path / "here.sqlite")
+
+
 def stored(path: Path) -> int:
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
@@ -200,7 +250,7 @@ def test_a_node_without_the_pictures_is_sent_them(
     paths[0].unlink()
     Image.new("RGB", (48, 48), "blue").save(paths[1])
 
-    actor = Actor(1)
+    actor = Actor(1, 0)
     kind, lacks = actor.take(make_respondent("hf/shapes:steady"), requests, digests)
     assert (kind, sorted(lacks)) == ("lacks", paths[:2])
     assert actor.more() == ("batch", []), "a call that was made too early"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,8 @@ from typing import Any
 
 from hqm.administration.asks import Job
 from hqm.respondents.base import Request, Respondent, RespondentName, prices_in
-from hqm.respondents.kinds import kind_of
+from hqm.respondents.hf_loading import weights_of
+from hqm.respondents.kinds import kind_of, short_name
 from hqm.respondents.server_limits import (
     CHARACTERS_A_TOKEN,
     PICTURE_TOKENS,
@@ -24,16 +26,49 @@ from hqm.store.database import Ask, Store
 _OTHER_SECONDS = 0.5
 _LEAST_SECONDS = 0.004
 """Seconds a request of the smallest model on a CPU."""
-_PARAMETERS = re.compile(r"(\d+(?:\.\d+)?)[bB](?![a-z])")
-"""How a model's name says its size, in billions."""
 _CPU_CORE, _GPU = 3e10, 3e13
 """Operations a second that a model is assumed to reach, on a core and on a GPU."""
+_DOUBT = 3.0
+"""Times that an assumed duration may be longer, or shorter."""
 _PICTURE_LEAST, _PICTURE_MOST = 64, 2880
-"""Tokens of a picture where the store has no reply that counts them: a tile of SmolVLM's, and the
-five of LLaVA-NeXT.
+"""Tokens of a picture where nothing is known of it: a tile of SmolVLM's, and the five of
+LLaVA-NeXT.
 """
 _PROMPT_TOKENS = 64
 """Tokens at most that a model's own form of a prompt adds to the question."""
+_SHORT = ("yes_no", "choice")
+"""Tasks that a word or a letter answers."""
+_SENTENCE = 16
+"""Tokens at least of another answer, where its limit allows them."""
+_SMALL, _LARGE = (512, 512), (1024, 1024)
+"""Sizes between which a picture is assumed to be while it is not here."""
+
+# What vendors say of the tokens of a picture: tiles of 512 pixels and a base, patches of 32 pixels
+# times a factor (1,536 at most), or pixels a token. The first name that fits counts.
+_TILES = (("gpt-4o-mini", 2833, 5667), ("o1|o3", 75, 150), ("gpt-5(?!-mini|-nano)", 70, 140))
+_PATCHES = (("o4-mini", 1.72), ("gpt-(4.1|5)-mini", 1.62), ("gpt-(4.1|5)-nano", 2.46))
+_OLDER_TILES = ("gpt-4|chatgpt-4", 85, 170)
+_PIXELS = (("claude", 750), ("qwen2", 28 * 28), ("qwen3-?vl", 32 * 32))
+
+
+def picture_tokens(model: str, size: tuple[int, int]) -> float | None:
+    """The tokens of a picture by its vendor's rule; None where HQM knows none.
+
+    >>> [picture_tokens("gpt-4o", size) for size in ((1024, 1024), (2048, 4096))]
+    [765, 1105]
+    """
+    width, height = size
+    for name, factor in _PATCHES:
+        if re.match(name, model):
+            return min(1536, -(-width // 32) * -(-height // 32)) * factor
+    for name, base, tile in (*_TILES, _OLDER_TILES):
+        if re.match(name, model):
+            scale = min(1.0, 2048 / max(size), 768 / min(size))
+            return base + tile * math.ceil(width * scale / 512) * math.ceil(height * scale / 512)
+    for name, pixels in _PIXELS:
+        if re.match(name, model):
+            return width * height / pixels
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +80,8 @@ class Forecast:
     stored: int
     requests: int
     seconds: float
+    seconds_least: float
+    seconds_most: float
     measured: bool
     """Whether the seconds, and a server's tokens, were measured on this respondent's answers in the
     store; otherwise they are assumed.
@@ -52,16 +89,21 @@ class Forecast:
     tokens_in: int
     tokens_in_least: int
     tokens_in_most: int
+    tokens_out_least: int
+    """Of each answer a word, or a sentence where more is asked for."""
     tokens_out: int
     """At most: every answer as long as its limit."""
     cost: float | None
     cost_least: float | None
-    """With the fewest tokens read, and answers of one token."""
+    """With the fewest tokens read and written."""
     cost_most: float | None
 
 
 def forecast(
-    store: Store, jobs: Sequence[Job], prices: tuple[float, float] | None = None
+    store: Store,
+    jobs: Sequence[Job],
+    prices: tuple[float, float] | None = None,
+    engines: int = 1,
 ) -> Forecast:
     """Add up what a respondent's jobs will take.
 
@@ -70,6 +112,8 @@ def forecast(
     prices
         Money per million tokens read and written; without them, the name's own
         (`?price_in=2.5&price_out=10`).
+    engines
+        The copies of the respondent that answer at a time.
     """
     respondent = jobs[0].assignment.respondent
     asked = [pair for job in jobs for pair in (*job.todo.values(), *job.broken.values())]
@@ -80,31 +124,43 @@ def forecast(
         least, most = count * min(counted), count * max(counted)
         read = round(count * sum(counted) / len(counted))
     else:
-        # a picture that is still to be fetched is seen like the others
-        pictures = sum(1 for ask, _ in asked if ask.image) if respondent.live else 0
         characters = sum(len(request.prompt) for _, request in asked)
-        read = characters // CHARACTERS_A_TOKEN + PICTURE_TOKENS * pictures
-        least = characters // (2 * CHARACTERS_A_TOKEN) + _PICTURE_LEAST * pictures
         spelt = sum(len(request.prompt.encode()) for _, request in asked)
-        most = spelt // 2 + _PROMPT_TOKENS * count + _PICTURE_MOST * pictures
+        least, read, most = (
+            round(part)
+            for part in (_of_pictures(respondent, asked) if respondent.live else (0.0, 0.0, 0.0))
+        )
+        least += characters // (2 * CHARACTERS_A_TOKEN)
+        read += characters // CHARACTERS_A_TOKEN
+        most += spelt // 2 + _PROMPT_TOKENS * count
     written = sum(request.sampling.max_tokens for _, request in asked)
+    shortest = sum(
+        1
+        if job.assignment.benchmark.card.task in _SHORT
+        else min(_SENTENCE, request.sampling.max_tokens)
+        for job in jobs
+        for _, request in (*job.todo.values(), *job.broken.values())
+    )
     times = [detail["seconds"] for detail in seen if "seconds" in detail]
+    seconds = count * sum(times) / len(times) if times else _assumed(respondent, asked, written)
+    seconds, doubt = seconds / engines, 1.0 if times else _DOUBT
     prices = prices or prices_of(respondent)
     return Forecast(
         rows=sum(job.rows for job in jobs),
         distinct=sum(job.distinct for job in jobs),
         stored=sum(job.stored for job in jobs),
         requests=count,
-        seconds=(
-            count * sum(times) / len(times) if times else _assumed(respondent, asked, written)
-        ),
+        seconds=seconds,
+        seconds_least=seconds / doubt,
+        seconds_most=seconds * doubt,
         measured=bool(times),
         tokens_in=read,
         tokens_in_least=least,
         tokens_in_most=most,
+        tokens_out_least=shortest,
         tokens_out=written,
         cost=None if prices is None else price(read, written, prices),
-        cost_least=None if prices is None else price(least, count, prices),
+        cost_least=None if prices is None else price(least, shortest, prices),
         cost_most=None if prices is None else price(most, written, prices),
     )
 
@@ -187,7 +243,7 @@ def bounds(budget: Budget, forecasts: Sequence[Forecast], judging: int = 0) -> l
         (
             "--max-tokens-total",
             budget.max_tokens,
-            sum(forecast.tokens_in_least + forecast.requests for forecast in forecasts),
+            sum(forecast.tokens_in_least + forecast.tokens_out_least for forecast in forecasts),
             sum(forecast.tokens_in_most + forecast.tokens_out for forecast in forecasts),
         ),
         (
@@ -223,20 +279,49 @@ def _assumed(respondent: Respondent, asked: Sequence[tuple[Ask, Request]], writt
     device = getattr(respondent, "device", "") if kind.local else ""
     if not device:
         return len(asked) * kind.seconds
+    parameters = weights_of(str(getattr(respondent, "path", "")), respondent.name).parameters
     speed = _CPU_CORE * (os.cpu_count() or 1) if device.startswith("cpu") else _GPU
     read = sum(len(request.prompt) for _, request in asked) // CHARACTERS_A_TOKEN
     read += PICTURE_TOKENS * len({ask.image for ask, _ in asked} - {None})
-    seconds = 2 * _parameters(respondent) * (read + written) / speed
+    seconds = 2 * parameters * (read + written) / speed
     return max(seconds, len(asked) * _LEAST_SECONDS)
 
 
-def _parameters(respondent: Any) -> float:
-    """Return a model's number of parameters: by its files, else by its name, else 7 billion."""
-    files = sum(file.stat().st_size for file in Path(respondent.path).glob("*.safetensors"))
-    if files:
-        return files / 2
-    stated = _PARAMETERS.search(respondent.name)
-    return float(stated[1]) * 1e9 if stated else 7e9
+def _of_pictures(
+    respondent: Respondent, asked: Sequence[tuple[Ask, Request]]
+) -> tuple[float, float, float]:
+    """The tokens of the pictures: at least, likely, and at most.
+
+    A picture that is still to be fetched is seen like the others.
+    """
+    model = short_name(respondent.name).lower()
+    total = [0.0, 0.0, 0.0]
+    sizes: dict[Path | None, tuple[int, int] | None] = {}
+    for ask, request in asked:
+        if not ask.image:
+            continue
+        if request.image not in sizes:
+            sizes[request.image] = _size_of(request.image)
+        size = sizes[request.image]
+        known = [picture_tokens(model, shape) for shape in (size or _SMALL, size or _LARGE)]
+        if None in known:
+            parts: Sequence[Any] = (_PICTURE_LEAST, PICTURE_TOKENS, _PICTURE_MOST)
+        else:
+            parts = (min(known), sum(known) / 2, max(known))  # type: ignore[arg-type, type-var]
+        total = [sum(pair) for pair in zip(total, parts, strict=True)]
+    return total[0], total[1], total[2]
+
+
+def _size_of(picture: Path | None) -> tuple[int, int] | None:
+    from PIL import Image
+
+    if picture is None:
+        return None
+    try:
+        with Image.open(picture) as opened:
+            return opened.size
+    except (OSError, ValueError, SyntaxError):  # it is told of when it is asked about
+        return None
 
 
 def _seen(store: Store, jobs: Sequence[Job]) -> list[Mapping[str, Any]]:

@@ -613,6 +613,17 @@ class Compute:
     ] = None
 
     @property
+    def running(self) -> dict[str, Any]:
+        """What runs the requests, as `make_engine` takes it."""
+        return {
+            "name": self.engine,
+            "workers": self.workers,
+            "address": self.ray_address,
+            "cpus": self.ray_cpus,
+            "gpus": self.ray_gpus,
+        }
+
+    @property
     def prices(self) -> tuple[float, float] | None:
         """Money per million tokens read and written, if either was given."""
         if self.price_in is None and self.price_out is None:

@@ -25,7 +25,8 @@ from hqm.administration.asks import (
     plan_job,
 )
 from hqm.administration.costs import Bound, Forecast, bounds, forecast, prices_of
-from hqm.administration.engines import Engine, Stop, get_ready, make_engine, never
+from hqm.administration.engines import Engine, Stop, get_ready, layouts_of, make_engine, never
+from hqm.administration.engines.placement import Layout
 from hqm.administration.stored_answers import (
     Answers,
     cells_in,
@@ -83,6 +84,8 @@ class Plan:
 
     forecasts: Mapping[tuple[str, str], Forecast]
     """(respondent, benchmark) -> requests, seconds, tokens and cost."""
+    layouts: Sequence[Layout]
+    """Where the models stand that run here, or on the machines of a cluster."""
     images: Mapping[str, tuple[int, int]]
     """Benchmark -> (pictures that are missing, pictures in all)."""
     judging: Mapping[str, int]
@@ -555,20 +558,24 @@ class Session:
         for job in jobs:
             key = (job.assignment.respondent.name, job.assignment.benchmark.name)
             by_respondent.setdefault(key, []).append(job)
-        prices = self.options.compute.prices
-        forecasts = {key: forecast(self.store, own, prices) for key, own in by_respondent.items()}
+        asked_of = [own[0].assignment.respondent for own in by_respondent.values()]
+        layouts = layouts_of(asked_of, **self.options.compute.running)
+        engines = {name: max(1, layout.engines) for name, layout in layouts.items()}
+        forecasts = {
+            key: forecast(self.store, own, self.options.compute.prices, engines.get(key[0], 1))
+            for key, own in by_respondent.items()
+        }
         live = [key for key, own in by_respondent.items() if own[0].assignment.respondent.live]
         judging = self.pending_judgements()
-        asked = [forecasts[key] for key in live]
-        seen = live and not self.options.asking.blind
         # those that a benchmark makes are there when they are asked about
         made = {benchmark.name for benchmark in self.benchmarks if benchmark.makes_pictures}
-        missing = self.missing_images() if seen else {}
+        missing = self.missing_images() if live and not self.options.asking.blind else {}
         return Plan(
             forecasts=forecasts,
+            layouts=list(layouts.values()),
             images={name: count for name, count in missing.items() if name not in made},
             judging=judging,
-            bounds=bounds(self.budget, asked, sum(judging.values())),
+            bounds=bounds(self.budget, [forecasts[key] for key in live], sum(judging.values())),
             refused=sum(job.refused for job in jobs),
         )
 
@@ -590,14 +597,7 @@ class Session:
 
     def engine(self) -> Engine:
         """Who runs the requests, as the options say."""
-        compute = self.options.compute
-        return make_engine(
-            compute.engine,
-            workers=compute.workers,
-            address=compute.ray_address,
-            cpus=compute.ray_cpus,
-            gpus=compute.ray_gpus,
-        )
+        return make_engine(**self.options.compute.running)
 
     def get_ready(self) -> None:
         """Let workers import their libraries during the planning, if a respondent is new."""

@@ -461,6 +461,8 @@ def plan(made: Plan, as_json: bool) -> None:
     for key in columns[0]:
         values = [column[key] for column in columns if column[key] is not None]
         totals[key] = sum(values) if values else None
+    if sum(layout.engines > 0 for layout in made.layouts) > 1:  # at best all beside each other
+        totals["seconds_least"] = max(column["seconds_least"] for column in columns)
     totals["measured"] = all(column["measured"] for column in columns)
     if as_json:
         limits = [{**asdict(bound), "ends_it": bound.ends_it} for bound in made.bounds]
@@ -473,6 +475,7 @@ def plan(made: Plan, as_json: bool) -> None:
                 "total": totals,
                 "images": {n: {"missing": gone, "of": of} for n, (gone, of) in made.images.items()},
                 "judging": dict(made.judging),
+                "engines": [asdict(layout) for layout in made.layouts],
                 **({"bounds": limits} if limits else {}),
             }
         )
@@ -493,6 +496,12 @@ def plan(made: Plan, as_json: bool) -> None:
     )
     if not totals["measured"]:
         print("? assumed: the store has not seen this respondent answer yet. Tokens out: at most.")
+    if any(layout.gpus or layout.misfit for layout in made.layouts):
+        engines = sum(layout.engines for layout in made.layouts)
+        gpus = sum(layout.engines * layout.gpus for layout in made.layouts)
+        print(f"{len(made.layouts)} models, {engines} engines on {gpus:g} GPUs:")
+        for layout in made.layouts:
+            print(layout.misfit or f"{layout.model.name}: {layout}")
     for judge, count in made.judging.items():
         print(
             f"judge {judge}: {count} questions about stored answers so far; a later stage, or new"
@@ -523,12 +532,17 @@ def plan(made: Plan, as_json: bool) -> None:
 def _numbers(of: Mapping[str, Any], unpriced: str = "") -> list[str]:
     """The numbers of a forecast as the table of a plan has them."""
     sure = "" if of["measured"] else "?"
+    minutes = f"{of['seconds'] / 60:.1f}"
+    if sure:
+        places = 0 if of["seconds_most"] > 600 else 1
+        ends = (of[f"seconds_{end}"] / 60 for end in ("least", "most"))
+        minutes = f"{' to '.join(f'{end:,.{places}f}' for end in ends)}?"
     price = unpriced
     if of["cost"] is not None:
         price = f"{of['cost_least']:.2f} to {of['cost_most']:.2f}"
     return [
         *(f"{of[key]:,}" for key in ("rows", "distinct", "stored", "requests")),
-        f"{of['seconds'] / 60:.1f}{sure}",
+        minutes,
         f"{of['tokens_in']:,}{sure}",
         f"{of['tokens_out']:,}",
         price,

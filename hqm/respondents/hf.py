@@ -28,6 +28,7 @@ from hqm.respondents.hf_loading import (
     suited_device,
     suited_dtype,
     weights_digest,
+    weights_of,
 )
 from hqm.types import Response
 
@@ -61,6 +62,8 @@ class TransformersRespondent:
     live = True
     movable = True
     """Whether a worker process may run it: it is sent there before it is loaded."""
+    gpus = 1
+    """The GPUs that the model is divided among."""
 
     def __init__(
         self, name: RespondentName, *, device: str = "auto", dtype: str = "auto", batch: int = 0
@@ -128,14 +131,9 @@ class TransformersRespondent:
 
     @property
     def weight_bytes(self) -> int | None:
-        """The size of a local model's weights; None for one that the hub holds."""
-        folder = Path(self.path)
-        files = (
-            [p for p in folder.glob("*") if p.suffix in {".safetensors", ".bin"}]
-            if folder.is_dir()
-            else []
-        )
-        return sum(p.stat().st_size for p in files) if files and self.device == "cpu" else None
+        """The size of the weights on a CPU; None on a GPU, and where the hub holds them."""
+        known = weights_of(self.path, self.name)
+        return None if known.assumed or self.device != "cpu" else int(known.size)
 
     @cached_property
     def _loaded(self) -> Loaded:
@@ -148,6 +146,7 @@ class TransformersRespondent:
                 attention=self.attention_wanted,
                 name=self.name,
                 trust_remote_code=self.trust_remote_code,
+                gpus=self.gpus,
             )
 
     @cached_property

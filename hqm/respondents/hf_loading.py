@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import logging
 import lzma
 import os
@@ -18,7 +19,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hqm.errors import RespondentError
 from hqm.files.cache import cache_folder, writing
@@ -113,6 +114,53 @@ def weights_digest(path: str, name: str) -> str | None:
         return digest_all(part for file in files for part in (file.name, digest_file(file)))
 
 
+class Weights(NamedTuple):
+    """How large a model is."""
+
+    parameters: float
+    size: float
+    """Bytes of the weights, in the format that they are stored in."""
+    assumed: bool
+    """Whether that was told from the model's name, or assumed to be a model of 7 billion."""
+
+
+_PARAMETERS = re.compile(r"(\d+(?:\.\d+)?)[bB](?![a-z])")
+"""How a model's name says its size, in billions."""
+_ASSUMED_PARAMETERS = 7e9
+
+
+def weights_of(path: str, name: str) -> Weights:
+    """The size of a model's weights: of its files here or in the hub's cache, else by its name.
+
+    >>> weights_of("no/such-model-13b", "hf/no/such-model-13b")
+    Weights(parameters=13000000000.0, size=26000000000.0, assumed=True)
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        with contextlib.suppress(Exception):  # a name that no hub has
+            from huggingface_hub import try_to_load_from_cache
+
+            folder = Path(str(try_to_load_from_cache(path, "config.json"))).parent
+    files = [p for p in folder.glob("*") if p.suffix == ".safetensors"]
+    files = files or [p for p in folder.glob("*") if p.suffix == ".bin"]
+    size = float(sum(p.stat().st_size for p in files))
+    try:
+        index = json.loads((folder / f"{WEIGHTS}.index.json").read_text(encoding="utf-8"))
+        size = float(index["metadata"]["total_size"])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass  # one file has no index
+    if not size:
+        stated = _PARAMETERS.search(name)
+        count = float(stated[1]) * 1e9 if stated else _ASSUMED_PARAMETERS
+        return Weights(count, 2 * count, True)
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        texts = str(config.get("dtype") or config.get("torch_dtype"))
+    except (OSError, ValueError, AttributeError):
+        texts = ""
+    return Weights(size / (4 if texts.endswith("float32") else 2), size, False)
+
+
 VISIBLE, _AMD = "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"
 """The variables that say which GPUs a process sees, by number or name: everywhere, and for AMD's
 before the other one.
@@ -168,6 +216,18 @@ def visible_gpus() -> tuple[str, ...]:
         int(torch.cuda.device_count()),
         os.environ.get(_AMD, listed) if torch.version.hip else listed,
     )
+
+
+def gpu_memory() -> list[int]:
+    """Return the bytes of each GPU that this process may use; none where torch is not there."""
+    if suited_device() != "cuda":
+        return []
+    import torch
+
+    return [
+        int(torch.cuda.get_device_properties(number).total_memory)
+        for number in range(torch.cuda.device_count())
+    ]
 
 
 def seeing(gpu: str) -> dict[str, str]:
@@ -289,6 +349,7 @@ def load(
     attention: str,
     name: str,
     trust_remote_code: bool = False,
+    gpus: int = 1,
 ) -> Loaded:
     """Load a model and its processor.
 
@@ -302,6 +363,8 @@ def load(
         The respondent, for the errors.
     trust_remote_code
         Whether to run program code that comes with the model.
+    gpus
+        The GPUs that its layers are divided among, one after another.
 
     Raises
     ------
@@ -344,6 +407,8 @@ def load(
     try:
         processor = _processor(path, kind, options)
         settings = {"dtype": getattr(torch, dtype), **options}
+        if gpus > 1:
+            settings["device_map"] = "sequential"
         wanted = suited_attention(device) if attention == "auto" else attention
         model = None
         if attention == "auto" and wanted != "eager":
@@ -353,7 +418,7 @@ def load(
                 wanted = "eager"
         if model is None:
             model = _model(path, config, attn_implementation=wanted, **settings)
-        model = model.to(device).eval()
+        model = (model if gpus > 1 else model.to(device)).eval()
     except RespondentError:
         raise
     except Exception as error:  # the loaders raise whatever their files make them raise

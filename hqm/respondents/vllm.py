@@ -71,6 +71,8 @@ class VllmRespondent:
     movable = False
     per_gpu = True
     """Whether each Ray actor may run one: it starts the server on the GPUs it was given."""
+    gpus = 1
+    """The GPUs that the model is divided among, unless its name says it."""
 
     def __init__(
         self, name: RespondentName, *, vllm: str = "", device: str = "auto", dtype: str = "auto"
@@ -96,7 +98,7 @@ class VllmRespondent:
         return str(self._name)
 
     @cached_property
-    def _model(self) -> str:
+    def model_path(self) -> str:
         from hqm.respondents.hf_loading import find_model
 
         return find_model(self._name.target)
@@ -123,7 +125,7 @@ class VllmRespondent:
     def _weights(self) -> str | None:
         from hqm.respondents.hf_loading import weights_digest
 
-        return weights_digest(self._model, self.name)
+        return weights_digest(self.model_path, self.name)
 
     @cached_property
     def _executable(self) -> Path | None:
@@ -206,7 +208,7 @@ class VllmRespondent:
         command = [
             str(self._executable),
             "serve",
-            self._model,
+            self.model_path,
             "--host",
             "127.0.0.1",
             "--port",
@@ -215,7 +217,10 @@ class VllmRespondent:
         command += ["--served-model-name", self._name.target, "--seed", str(seed), *_TOLD]
         if self._name.at:
             command += ["--revision", self._name.at]
-        for key, value in self._options:
+        options = dict(self._options)
+        if self.gpus > 1:
+            options.setdefault("tensor_parallel_size", str(self.gpus))
+        for key, value in options.items():
             command += [f"--{key.replace('_', '-')}", *([value] if value else [])]
         descriptor, log = tempfile.mkstemp(prefix="hqm-vllm-", suffix=".log")
         self.log = Path(log)

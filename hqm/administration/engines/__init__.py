@@ -7,11 +7,23 @@ since every request draws from its own random stream.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from hqm.administration.engines.local import Batch, Stop, Work, get_ready, import_ahead, never
+from hqm.administration.engines.local import (
+    Batch,
+    Stop,
+    Work,
+    get_ready,
+    import_ahead,
+    is_movable,
+    local_gpus,
+    never,
+    worker_count,
+)
+from hqm.administration.engines.placement import Layout, Model, laid_out
 from hqm.errors import UsageError
+from hqm.respondents.base import Respondent
 
 Engine = Callable[[Work, Stop], Iterator[Batch]]
 """Puts the work to the respondents until it is done, or until the second argument says to stop."""
@@ -67,6 +79,32 @@ def make_engine(
     )
 
 
+def layouts_of(
+    respondents: Sequence[Respondent],
+    *,
+    name: str,
+    workers: int,
+    address: str,
+    cpus: float,
+    gpus: float | None,
+) -> dict[str, Layout]:
+    """Where an engine would put the models that it runs, by the respondents' names; its parameters
+    are those of `make_engine`.
+    """
+    movable = [respondent for respondent in respondents if is_movable(respondent)]
+    if name == "ray" and movable:
+        from hqm.administration.engines.ray import nodes_of
+
+        models = [Model.of(respondent, cpus, gpus) for respondent in movable]
+        return {own.model.name: own for own in laid_out(models, nodes_of(address), workers)}
+    devices = local_gpus(movable)
+    count = worker_count(workers, movable, devices) if devices else 1
+    return {
+        r.name: Layout(Model.of(r), count, float(getattr(r, "device", "").startswith("cuda")))
+        for r in movable
+    }
+
+
 __all__ = [
     "ENGINES",
     "Batch",
@@ -75,6 +113,7 @@ __all__ = [
     "Work",
     "get_ready",
     "import_ahead",
+    "layouts_of",
     "make_engine",
     "never",
 ]

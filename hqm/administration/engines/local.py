@@ -65,8 +65,12 @@ def is_tiny(respondent: Respondent) -> bool:
 
 def is_light(respondent: Respondent) -> bool:
     """Return whether a respondent needs so little memory that it may stay open beside others."""
-    heavy = getattr(respondent, "movable", False) or getattr(respondent, "per_gpu", False)
-    return not heavy or is_tiny(respondent)
+    return not is_movable(respondent) or is_tiny(respondent)
+
+
+def is_movable(respondent: Respondent) -> bool:
+    """Return whether a respondent's model may run on another machine or GPU."""
+    return bool(getattr(respondent, "movable", False) or getattr(respondent, "per_gpu", False))
 
 
 def worker_count(wanted: int, respondents: Sequence[Respondent], gpus: Sequence[str] = ()) -> int:

@@ -1,5 +1,5 @@
-"""The requests on a Ray cluster: one actor per GPU, or per so many CPUs; each takes a shard of
-pictures at a time.
+"""The requests on a Ray cluster: actors on as many GPUs as their model needs (`placement`), or on so
+many CPUs; each takes a shard of pictures at a time.
 
 The driver hands out shards, collects batches as they are ready, and alone writes the store. An
 actor that is lost, with its process or its node, costs nothing but time: what it had not sent back
@@ -12,6 +12,7 @@ another node that does not see a picture's file, or sees other bytes, is sent th
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
@@ -20,13 +21,23 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from hqm.administration.engines.local import Batch, Stop, Work, answer_here, never, shards_of
+from hqm.administration.engines.local import (
+    Batch,
+    Stop,
+    Work,
+    answer_here,
+    is_movable,
+    never,
+    shards_of,
+)
+from hqm.administration.engines.placement import Model, Node, Place, places
 from hqm.errors import HQMError, RespondentError
 from hqm.respondents.base import Request, Respondent
-from hqm.respondents.hf_loading import use_threads
+from hqm.respondents.hf_loading import gpu_memory, use_threads
 from hqm.types import Response
 from hqm.version import __version__
 
@@ -41,12 +52,13 @@ class Actor:
 
     Parameters
     ----------
-    threads
-        How many threads a model here may use.
+    threads, gpus
+        How many threads, and GPUs, a model here may use.
     """
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, gpus: int) -> None:
         use_threads(threads)
+        self._gpus = gpus
         self._respondent: Respondent | None = None
         self._requests: list[Request] = []
         self._place: dict[int, int] = {}
@@ -70,6 +82,8 @@ class Actor:
             if self._respondent is not None:
                 self._respondent.close()
             self._respondent = respondent
+            if self._gpus > 1:
+                respondent.gpus = self._gpus  # type: ignore[attr-defined]
         self._requests, self._batches = list(requests), None
         self._lacks = {
             path: key
@@ -129,6 +143,8 @@ _LOOK = 2.0
 """Seconds between two looks at what the cluster holds."""
 _PATIENCE = 30.0
 """Seconds without any actor after which it is said what is being waited for."""
+_CROWD = 1024
+"""Actors at most that are made where nobody says how many."""
 _AHEAD = 2
 """Calls that wait at an actor, so that it need not wait for the driver."""
 
@@ -149,6 +165,11 @@ class _Worker:
     actor: Any
     ready: Any
     """The call that says on which node it is; None once it is there."""
+    place: Place
+    holds: int
+    """The respondent that it has, or was made for."""
+    carries: float
+    """The bytes of the largest weights that it has room for."""
     far: bool = False
     """Whether it is on another node than the driver."""
     shard: _Shard | None = None
@@ -181,16 +202,18 @@ def answer_on_ray(
         `auto` or the address of a running cluster; empty starts one on this machine for as long as
         the run lasts.
     cpus, gpus
-        What one actor takes; without `gpus`, one GPU each where the cluster has any, else none.
+        What one actor takes; without `gpus`, what its model needs where the cluster has GPUs.
 
     Raises
     ------
     HQMError
         Ray is not installed, or there is no such cluster.
     """
-    away = [i for i, (respondent, requests) in enumerate(work) if requests and _movable(respondent)]
+    away = [
+        i for i, (respondent, requests) in enumerate(work) if requests and is_movable(respondent)
+    ]
     if away:
-        started = _connect(address)
+        started = connect(address)
         try:
             yield from _Cluster(work, away, stop, workers, cpus, gpus).run()
         finally:
@@ -201,11 +224,7 @@ def answer_on_ray(
     yield from answer_here(work, [i for i in range(len(work)) if i not in away], stop)
 
 
-def _movable(respondent: Respondent) -> bool:
-    return bool(getattr(respondent, "movable", False) or getattr(respondent, "per_gpu", False))
-
-
-def _connect(address: str) -> bool:
+def connect(address: str) -> bool:
     """Join a cluster, or start one; true where one was started."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
@@ -232,6 +251,22 @@ def _connect(address: str) -> bool:
     return True
 
 
+def cluster_nodes() -> list[Node]:
+    """The machines of the cluster that was joined, as if nothing ran on them."""
+    import ray
+
+    return [Node.of(node) for node in ray.nodes() if node["Alive"]]
+
+
+def nodes_of(address: str) -> list[Node]:
+    """The machines of a cluster, or this one with its GPUs where no address is given."""
+    if not address:
+        memory = gpu_memory()
+        return [Node("", float(os.cpu_count() or 1), (1.0,) * len(memory), min(memory, default=0))]
+    connect(address)
+    return cluster_nodes()
+
+
 class _Cluster:
     """One run on a cluster: the queue of shards, and the actors that take them."""
 
@@ -247,37 +282,37 @@ class _Cluster:
         import ray
 
         self.ray, self.work, self.stop, self.most = ray, work, stop, workers
-        total = ray.cluster_resources()
-        if gpus is None:
-            gpus = 1.0 if total.get("GPU", 0) >= 1 else 0.0
-        self.needs = {"CPU": cpus, "GPU": gpus}
-        size = self._shard_size(sum(len(work[i][1]) for i in away))
-        self.queue = deque(_Shard(i, shard) for i in away for shard in shards_of(work[i][1], size))
+        self.models = {i: Model.of(work[i][0], cpus, gpus) for i in away}
         self.crew: list[_Worker] = []
         self.failed: set[int] = set()
         self.here = ray.get_runtime_context().get_node_id()
         self._looked = 0.0
         self._patient_until = time.monotonic() + _PATIENCE
+        # some shards for each actor, so that the last one does not keep all waiting
+        smallest = min(self.models.values(), key=lambda model: model.weights)
+        room = len(list(places([smallest] * _CROWD, self._nodes())))
+        asked = sum(len(work[i][1]) for i in away)
+        size = max(16, min(_LARGEST, asked // (4 * max(1, self.most or room))))
+        shards = [[_Shard(i, shard) for shard in shards_of(work[i][1], size)] for i in away]
+        # the largest first, and all in turn: every model stands somewhere, and none is loaded twice
+        shards.sort(key=lambda own: -self.models[own[0].i].weights)
+        turns = zip_longest(*shards)
+        self.queue = deque(shard for turn in turns for shard in turn if shard is not None)
 
-    def _room(self) -> int:
-        """How many actors the cluster holds as it is."""
-        total = self.ray.cluster_resources()
-        return int(
-            min(
-                (total.get(kind, 0.0) // need for kind, need in self.needs.items() if need),
-                default=1,
-            )
-        )
-
-    def _shard_size(self, requests: int) -> int:
-        """Some shards for each actor, so that the last one does not keep all waiting."""
-        return max(16, min(_LARGEST, requests // (4 * max(1, self.most or self._room()))))
+    def _nodes(self) -> list[Node]:
+        """The machines, with what this run leaves free on them."""
+        nodes = {node.name: node for node in cluster_nodes()}
+        for worker in self.crew:
+            if worker.place.node in nodes:
+                nodes[worker.place.node] = nodes[worker.place.node].used(worker.place)
+        return list(nodes.values())
 
     def run(self) -> Iterator[Batch]:
         try:
             while True:
                 if not self.stop():
                     self._recruit()
+                    yield from self._make_room()
                     self._say_what_is_missing()
                     for worker in self.crew:
                         if worker.shard is None and worker.ready is None:
@@ -304,14 +339,51 @@ class _Cluster:
         if time.monotonic() - self._looked < _LOOK and self.crew:
             return
         self._looked = time.monotonic()
-        busy = sum(worker.shard is not None for worker in self.crew)
-        target = min(self.most or max(1, self._room()), len(self.queue) + busy)
-        while len(self.crew) < target:
-            remote = self.ray.remote(
-                num_cpus=self.needs["CPU"], num_gpus=self.needs["GPU"], max_restarts=0
-            )(Actor)
-            actor = remote.remote(int(max(1, self.needs["CPU"])))
-            self.crew.append(_Worker(actor, actor.where.remote()))
+        waiting = [shard.i for shard in self.queue]
+        for worker in self.crew:
+            if worker.shard is None and (i := self._next(worker, waiting)) is not None:
+                waiting.remove(i)
+        free = (self.most or _CROWD) - len(self.crew)
+        wanted = [self.models[i] for i in waiting[:free]]
+        for number, place in places(wanted, self._nodes()):
+            self._hire(waiting[number], place)
+        for i in waiting[: max(0, self.most - len(self.crew))]:  # an autoscaler brings their nodes
+            self._hire(i, Place("", wanted[0].cpus, wanted[0].gpus or 0.0))
+
+    def _hire(self, i: int, place: Place) -> None:
+        """Make an actor at a place; without a node, wherever Ray finds one."""
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        there = NodeAffinitySchedulingStrategy(place.node, soft=False) if place.node else "DEFAULT"
+        remote = self.ray.remote(
+            num_cpus=place.cpus, num_gpus=place.gpus, max_restarts=0, scheduling_strategy=there
+        )(Actor)
+        actor = remote.remote(int(max(1, place.cpus)), int(place.gpus))
+        carries = self.models[i].weights if place.gpus else math.inf
+        self.crew.append(_Worker(actor, actor.where.remote(), place, i, carries))
+
+    def _next(self, worker: _Worker, waiting: Sequence[int]) -> int | None:
+        """Of the respondents that wait, the one that a worker takes: its own, else the largest that
+        is not larger.
+        """
+        fitting = [i for i in waiting if self.models[i].weights <= worker.carries]
+        if worker.holds in fitting:
+            return worker.holds
+        return max(fitting, key=lambda i: self.models[i].weights, default=None)
+
+    def _make_room(self) -> Iterator[Batch]:
+        """End actors for which nothing waits while others wait; give up what fits nowhere."""
+        waiting = [shard.i for shard in self.queue]
+        for worker in [w for w in self.crew if w.shard is None and w.ready is None]:
+            if waiting and self._next(worker, waiting) is None:
+                self.crew.remove(worker)
+                self.ray.kill(worker.actor)
+                self._looked = 0.0
+        if not self.crew and not self.most:
+            nodes = cluster_nodes()
+            for i in dict.fromkeys(waiting):
+                if self.models[i].place(nodes) is None:
+                    yield i, self._give_up(i, self.models[i].misfit(nodes))
 
     def _say_what_is_missing(self) -> None:
         if any(worker.ready is None for worker in self.crew):
@@ -319,8 +391,8 @@ class _Cluster:
         elif time.monotonic() > self._patient_until:
             self._patient_until = float("inf")
             total = self.ray.cluster_resources()
-            holds = ", ".join(f"{total.get(kind, 0):g} {kind}" for kind in self.needs)
-            takes = ", ".join(f"{need:g} {kind}" for kind, need in self.needs.items() if need)
+            holds = ", ".join(f"{total.get(kind, 0):g} {kind}" for kind in ("CPU", "GPU"))
+            takes = f"{next(iter(self.models.values())).cpus:g} CPU"
             print(
                 f"hqm: waiting for Ray: an actor takes {takes}, the cluster holds {holds}.",
                 file=sys.stderr,
@@ -329,11 +401,12 @@ class _Cluster:
 
     def _give(self, worker: _Worker) -> None:
         """The next shard, and the first calls for its batches."""
-        while self.queue and self.queue[0].i in self.failed:
-            self.queue.popleft()
-        if not self.queue:
+        i = self._next(worker, [shard.i for shard in self.queue])
+        if i is None:
             return
-        shard = worker.shard = self.queue.popleft()
+        shard = next(shard for shard in self.queue if shard.i == i)
+        self.queue.remove(shard)
+        worker.shard, worker.holds = shard, shard.i
         worker.left = set(range(len(shard.requests)))
         respondent = self.work[shard.i][0]
         pictures = {}
@@ -360,6 +433,7 @@ class _Cluster:
             worker.ready = None
             node, version = result
             worker.far = node != self.here
+            worker.place = replace(worker.place, node=node)
             if version != __version__:
                 remedy = "Install the same version of hqm-audit on every node."
                 raise RespondentError(
@@ -388,8 +462,13 @@ class _Cluster:
             worker.shard = None
             worker.calls.clear()
             if kind == "failed" and shard.i not in self.failed:
-                self.failed.add(shard.i)
-                yield shard.i, payload
+                yield shard.i, self._give_up(shard.i, payload)
+
+    def _give_up(self, i: int, error: HQMError) -> HQMError:
+        """Ask a respondent nothing more."""
+        self.failed.add(i)
+        self.queue = deque(shard for shard in self.queue if shard.i != i)
+        return error
 
     def _lost(self, worker: _Worker, error: Exception, *, fatal: bool = False) -> Iterator[Batch]:
         """Put back what a lost actor had not answered; give its respondent up when that keeps
@@ -405,8 +484,7 @@ class _Cluster:
         rest = [shard.requests[index] for index in sorted(worker.left)]
         if fatal or shard.losses + 1 >= _LOSSES:
             if shard.i not in self.failed:
-                self.failed.add(shard.i)
-                yield shard.i, _given_up(error)
+                yield shard.i, self._give_up(shard.i, _given_up(error))
         elif rest:
             self.queue.appendleft(replace(shard, requests=rest, losses=shard.losses + 1))
 
