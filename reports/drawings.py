@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from hqm.reports.item_tables import FACETS
@@ -464,20 +464,72 @@ def scatter(
     return sheet.finish(f"{label_x} and {label_y}", f"{said}.")
 
 
-def dots(rows: Sequence[tuple[str, float]], unit: str, title: str) -> str:
-    """Numbers under each other, the first on top, each a point on an axis that takes in 0."""
-    names = [fitting(name, 34) for name, _ in rows]
+class Dots(NamedTuple):
+    """A name with one number or several, and an interval where there is one."""
+
+    name: str
+    values: tuple[float, ...]
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The row in words."""
+        span = "" if self.low is None else f" [{number(self.low)}, {number(self.high)}]"
+        return f"{self.name}: {', '.join(map(number, self.values))}{span}"
+
+
+def dots(rows: Sequence[Dots], unit: str, title: str, lines: Sequence[float] = ()) -> str:
+    """Rows under each other, the first on top, their numbers as points on an axis that takes in 0
+    unless a row has several; `lines` are numbers to hold them against.
+    """
+    names = [fitting(row.name, 34) for row in rows]
     room = max(width_of(name, 11) for name in names) + 12
     width = 460 + max(0, max(map(len, names)) - 20) * 7
     upright = (len(rows) - 0.5, -0.5)  # the vertical scale is the number of the row
-    across = ends([0.0, *(value for _, value in rows)])
-    drawn = plot(width, 58 + 21 * len(rows), across, upright, left=room)
+    reached = [end for row in rows for end in (*row.values, row.low, row.high) if end is not None]
+    origin = [] if any(len(row.values) > 1 for row in rows) else [0.0]
+    drawn = plot(width, 58 + 21 * len(rows), ends([*origin, *lines, *reached]), upright, left=room)
     drawn.across(unit, grid=True)
-    shown = [f"{name}: {number(value)}" for name, value in rows]
-    for i, (_, value) in enumerate(rows):
-        drawn.drawing.text(room - 8, drawn.y(i), names[i], size=11, side="end")
-        drawn.drawing.dot(drawn.x(value), drawn.y(i), ACCENT, 4, shown[i])
-    return drawn.drawing.finish(title, f"{unit}. {'; '.join(shown)}.")
+    sheet = drawn.drawing
+    for line in lines:
+        sheet.line([(drawn.x(line), drawn.y.start), (drawn.x(line), drawn.y.end)], QUIET, 1, "3 3")
+    for i, row in enumerate(rows):
+        sheet.text(room - 8, drawn.y(i), names[i], size=11, side="end")
+        if row.low is not None and row.high is not None:
+            sheet.whisker(drawn.x(row.low), drawn.x(row.high), drawn.y(i), QUIET)
+        for value in row.values:
+            sheet.dot(drawn.x(value), drawn.y(i), ACCENT, 4, row.text)
+    return sheet.finish(title, f"{unit}. {'; '.join(row.text for row in rows)}.")
+
+
+def error_curves(
+    curves: Mapping[str, Sequence[tuple[float, float]]],
+    untold: tuple[float, float],
+    scores: Sequence[float],
+    title: str,
+) -> str:
+    """Errors over the range of scores, the first curve solid; the range at the top in which nobody
+    is told from a full score is shaded, and each score is a stroke on the axis.
+    """
+    points = [point for curve in curves.values() for point in curve]
+    drawn = plot(460, 260, (0.0, 1.0), (0.0, 1.1 * max(error for _, error in points)))
+    sheet, base = drawn.drawing, drawn.y.start
+    left, right = (drawn.x(end) for end in sorted(untold))
+    sheet.boxes([(left, drawn.y.end, right - left, base - drawn.y.end)], WARN, 0.15)
+    for score in scores:
+        sheet.line([(drawn.x(score), base), (drawn.x(score), base - 10)], ACCENT, 1.6)
+    for (name, curve), dash, lift in zip(curves.items(), ("", "4 3"), (-8, 12), strict=True):
+        sheet.line([(drawn.x(x), drawn.y(y)) for x, y in curve], INK, 1.6, dash, name)
+        x, y = curve[len(curve) // 2]
+        sheet.text(drawn.x(x), drawn.y(y) + lift, name, size=11, side="middle")
+    drawn.across("score")
+    drawn.up("standard error")
+    said = [
+        f"{name}: {', '.join(f'{number(y)} at {number(x, 2)}' for x, y in curve)}"
+        for name, curve in curves.items()
+    ]
+    return sheet.finish(title, f"{'; '.join(said)}.")
 
 
 def item_map(audit: BenchmarkAudit, metric: str) -> tuple[str, int]:
@@ -698,7 +750,17 @@ def administration_figures(audit: BenchmarkAudit) -> Iterable[Figure]:
     """The drawings that hold the first administration against every other one."""
     names = [short(row.name) for row in audit.respondents]
     for metric in list(audit.metrics)[:_DRAWN]:
-        for facet, other in facet_pairs(audit):
+        pairs = facet_pairs(audit)
+        forms = [audit.reference, *(other for facet, other in pairs if facet == "form")]
+        if several := len(forms) > 2:
+            yield from drawn_if_any(
+                _wordings(audit, metric, forms),
+                f"Every wording: {metric}. Each point is a respondent.",
+                _signature(audit, metric, forms[1]),
+            )
+        for facet, other in pairs:
+            if several and facet == "form":
+                continue
             judged = other in audit.respondents[0].judged
             measured = "share of faithful answers" if facet == "judge" else metric
             on_line = "" if judged else "; a point on the line has the same score in both"
@@ -708,6 +770,17 @@ def administration_figures(audit: BenchmarkAudit) -> Iterable[Figure]:
                 f"{_varied(audit, facet, other)}: {metric}. Each point is a respondent{on_line}.",
                 _signature(audit, metric, other),
             )
+
+
+def _wordings(audit: BenchmarkAudit, metric: str, forms: Sequence[str]) -> str:
+    """The scores of all respondents in each wording; empty where nobody has one."""
+    scores = [[row.cells.get(form, {}).get(metric) for row in audit.respondents] for form in forms]
+    rows = [
+        Dots(cell(form), tuple(value for value in values if value is not None))
+        for form, values in zip(forms, scores, strict=True)
+    ]
+    shown = [row for row in rows if row.values]
+    return dots(shown, metric, f"{metric} in {len(shown)} wordings") if shown else ""
 
 
 def _varied(audit: BenchmarkAudit, facet: str, other: str) -> str:

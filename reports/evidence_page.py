@@ -270,7 +270,7 @@ def _parts(audit: BenchmarkAudit) -> Iterable[Part]:
         ),
         anchor="types",
     )
-    yield Part("What a total rests on", type_tables.tables_of_total(audit), anchor="structure")
+    yield Part("What a total rests on", *type_tables.rests_on(audit), anchor="structure")
     yield Part(
         type_tables.TITLE,
         type_tables.analysis_tables(audit),

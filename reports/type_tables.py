@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hqm.reports import score_tables
-from hqm.reports.drawings import dots
+from hqm.reports.drawings import Dots, Figure, dots, error_curves
 from hqm.reports.phrases import in_letters, listed
 from hqm.reports.score_tables import in_order, made_of
 from hqm.reports.tables import DASH, Table, Text, capital, cell, find, known, number, short
@@ -206,7 +206,7 @@ def _worth(row: Mapping[str, Any]) -> str:
 @dataclass(frozen=True, slots=True)
 class _Listed:
     """A table of the rows that an estimate's detail holds under `key`: its title, its headings with
-    the keys of a row, and its note.
+    the keys of a row, its note, and its drawing.
     """
 
     indicator: str
@@ -214,6 +214,7 @@ class _Listed:
     title: str
     columns: Mapping[str, str]
     note: Callable[[Estimate], str]
+    draw: Callable[[_Listed, BenchmarkAudit, Estimate], str]
 
 
 def _one_thing(estimate: Estimate) -> str:
@@ -267,6 +268,44 @@ def _met(what: str) -> Callable[[Estimate], str]:
     return note
 
 
+def _numbers(*lines: float) -> Callable[[_Listed, BenchmarkAudit, Estimate], str]:
+    """Draw each row's number, with its interval where it has one, beside these lines."""
+
+    def draw(spec: _Listed, _audit: BenchmarkAudit, estimate: Estimate) -> str:
+        shown = set(spec.columns.values())
+        (key,) = shown & {"own", "logits"}
+        rows = [
+            Dots(
+                ", ".join(
+                    short(str(row[k])) for k in ("type", "part", "group", "name") if k in row
+                ),
+                (value,),
+                known(row.get("low")),
+                known(row.get("high")),
+            )
+            for row in _listed_rows(spec, estimate)
+            if (value := known(row.get(key))) is not None
+        ]
+        missed = known(estimate.detail.get("visible"))
+        beside = (*lines, missed) if missed is not None else lines
+        unit = "difference of scores" if "name" in shown else "logits"
+        return dots(rows, unit, spec.title, beside) if rows else ""
+
+    return draw
+
+
+def _curves(spec: _Listed, audit: BenchmarkAudit, estimate: Estimate) -> str:
+    rows, metric = _listed_rows(spec, estimate), estimate.metric
+    curves = {
+        name: [(float(row["score"]), float(row[key])) for row in rows]
+        for name, key in (("other items", "other_items"), ("these items", "these_items"))
+    }
+    scores = [row.cells.get(audit.reference, {}).get(metric) for row in audit.respondents]
+    end = 0.0 if audit.metrics[metric].get("better") == "lower" else 1.0
+    untold = (known(estimate.value) or end, end)
+    return error_curves(curves, untold, [s for s in scores if s is not None], spec.title)
+
+
 _OWN = {
     "Model": "name",
     "Difference": "own",
@@ -292,15 +331,31 @@ _LISTED = (
         "Is one score one thing?",
         {"Type": "type", "Items": "items", "Own strength (logits)": "own"},
         _one_thing,
+        _numbers(),
     ),
-    _Listed("types.family_types", "parts", "Types that favour a family", _PARTS, _alike),
-    _Listed("types.family_keys", "parts", "Sides of the key that favour a family", _PARTS, _alike),
+    _Listed(
+        "types.family_types",
+        "parts",
+        "Types that favour a family",
+        _PARTS,
+        _alike,
+        _numbers(-0.64, 0.64),
+    ),
+    _Listed(
+        "types.family_keys",
+        "parts",
+        "Sides of the key that favour a family",
+        _PARTS,
+        _alike,
+        _numbers(-0.64, 0.64),
+    ),
     _Listed(
         "discriminability.measures_up_to",
         "errors",
         "Where does it measure?",
         {"Score": "score", "Error, other items": "other_items", "These items": "these_items"},
         _where,
+        _curves,
     ),
     _Listed(
         "parallel_forms.released_advantage",
@@ -308,6 +363,7 @@ _LISTED = (
         "The released wording beside its rewordings",
         _OWN,
         _met("How much higher the released wording scores than the mean of its rewordings"),
+        _numbers(0.0),
     ),
     _Listed(
         "items.older_advantage",
@@ -315,16 +371,33 @@ _LISTED = (
         "Older items beside newer ones",
         _OWN,
         _met("How much higher the older half of the items scores than the newer one"),
+        _numbers(0.0),
     ),
 )
 
 
-def tables_of_total(audit: BenchmarkAudit) -> list[Table]:
-    """Every table of `_LISTED` that the audit has rows for, of the leading metric."""
+def rests_on(audit: BenchmarkAudit) -> tuple[list[Table], list[Figure]]:
+    """Every table of `_LISTED` that the audit has rows for, of the leading metric, and its
+    drawing.
+    """
     metric = next(iter(audit.metrics))
     pairs = ((spec, find(audit, spec.indicator, metric)) for spec in _LISTED)
-    tables = (_listed_table(spec, estimate) for spec, estimate in pairs if estimate is not None)
-    return [table for table in tables if table.rows]
+    measured = [(spec, e) for spec, e in pairs if e is not None and _listed_rows(spec, e)]
+    figures = [
+        Figure(svg, _SEEN[spec.key], e.signature)
+        for spec, e in measured
+        if (svg := spec.draw(spec, audit, e))
+    ]
+    return [_listed_table(spec, e) for spec, e in measured], figures
+
+
+_SEEN = {
+    "types": "What models have of their own in each type; to the right of the broken line it would"
+    " hardly have been missed.",
+    "parts": "Beyond the broken lines a difference is called large.",
+    "errors": "Models in the shaded range are not told from a full score; each stroke is a model.",
+    "by_respondent": "Each model's difference with its 95% interval over pictures.",
+}
 
 
 def _listed_rows(spec: _Listed, estimate: Estimate) -> Sequence[Mapping[str, Any]]:
@@ -408,7 +481,7 @@ def _drawing(analysis: Mapping[str, Any]) -> str:
     rows = [row for row in analysis["rows"] if row[at] is not None][:_MOST]
     if len(rows) < 2:
         return ""
-    named = [(_name(analysis["columns"], row), float(row[at])) for row in rows]
+    named = [Dots(_name(analysis["columns"], row), (float(row[at]),)) for row in rows]
     return dots(named, analysis["drawn"], analysis["title"])
 
 

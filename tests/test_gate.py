@@ -405,6 +405,14 @@ def test_the_number_in_a_remedy_brings_the_end_to_the_threshold() -> None:
     half = (math.atanh(0.85) - math.atanh(0.55)) * math.sqrt(12 / (test.needed or 0))
     assert math.tanh(math.atanh(0.85) - half) == pytest.approx(0.75, abs=0.005)
     assert "respondents from 12 to about" in test.remedy
+    # a number so near to its limit says nothing of how many it would take
+    (test,) = [
+        t
+        for t in hold_against(audit_of(replace(form, value=0.76)), wanted).tests
+        if t.what.startswith("criterion.pearson")
+    ]
+    assert test.needed is None
+    assert tells(test.remedy, "remedy.too-near", value="0.760", bound="0.75")
     # nor does a number help where one respondent makes the correlation
     detail = {"strongest": "blind", "without_strongest": 0.21}
     carried = replace(form, flags=("DOMINANT_MODEL",), detail=detail)

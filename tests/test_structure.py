@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ import hqm
 from hqm import psychometrics as psy
 from hqm.commands.options import What
 from hqm.errors import UsageError
-from hqm.forms.make_forms import build_parallel, build_rewording, draw_of, wordings_of
+from hqm.forms.make_forms import affirm, build_parallel, build_rewording, draw_of, wordings_of
 from hqm.indicators import Case, compare_forms, describe, warn
 from hqm.indicators.cases import case
 from hqm.psychometrics.discriminability import lord_error
@@ -89,6 +90,79 @@ def test_pictures_widen_the_error_over_other_items() -> None:
     alike = np.repeat((rng.random((12, 50)) < 0.7).astype(float), 4, axis=1)
     alone, shared = (psy.conditional_errors(alike, c).other_items for c in (None, pictures))
     assert shared[5] == pytest.approx(2 * alone[5], rel=0.05)
+
+
+@pytest.fixture(scope="module")
+def verbal() -> np.ndarray:
+    """Verbal aggression (Vansteelandt 2000): 316 people, 24 items (12 of what one wants to do, 12
+    of what one does) and, last, whether it is a man. The data `verbal` of R's difR 5.1, `VerbAgg` of
+    lme4.
+    """
+    lines = (Path(__file__).parent / "tables" / "verbal_aggression.txt").read_text().split()
+    return np.array([[int(digit) for digit in line] for line in lines], dtype=float)
+
+
+WANT_OR_DO = ["want"] * 12 + ["do"] * 12
+
+
+def test_two_types_correlate_as_lme4_finds(verbal: np.ndarray) -> None:
+    """R's lme4 1.1-31, glmer(r2 ~ -1 + item + (mode - 1 | id), VerbAgg, binomial): standard
+    deviations 1.435 and 1.662, correlation .785; against one ability chi-squared is 85.
+    """
+    want, do, r = 1.4346, 1.6621, 0.785
+    own = ((want**2 + do**2) / 2 - r * want * do) ** 0.5
+    study = psy.dimensionality(verbal[:, :24], WANT_OR_DO, rng=np.random.default_rng(0))
+    assert study.own == pytest.approx(own, rel=0.1)
+    assert study.shared == pytest.approx(r, abs=0.05)
+    assert study.p == 0.001
+    assert study.n == 307  # four never agree, five always
+
+
+def test_difficulty_for_groups_is_that_of_difr(verbal: np.ndarray) -> None:
+    """alphaMH as `difMH(verbal, group = 25, focal.name = 1)` prints it in difR's help page."""
+    odds = "1.7005 1.7702 1.4481 1.9395 1.9799 2.8804 .9439 .7194 1.5281 1.6849 1.0901 2.3458"
+    odds += " .7967 .4995 1.1765 .3209 .3746 .7931 .4616 .4727 .6373 .6444 .6385 1.6053"
+    published = np.log([float(value) for value in odds.split()])
+    scores, women = verbal[:, :24], ["w" if man == 0 else "m" for man in verbal[:, 24]]
+
+    def logits(parts: list[str]) -> dict[str, float]:
+        rows = psy.differential_functioning(scores, parts, women).rows
+        return {row.part: row.logits if row.group == "w" else -row.logits for row in rows}
+
+    modes = logits(WANT_OR_DO)
+    assert modes["want"] == pytest.approx(published[:12].mean() - published[12:].mean(), abs=0.05)
+    assert modes["do"] == pytest.approx(-modes["want"])
+    single = logits([f"{item:02}" for item in range(24)])
+    # to a rare item, a man's or a woman's answer is worth several logits
+    common = np.flatnonzero((scores.mean(axis=0) > 0.15) & (scores.mean(axis=0) < 0.85))
+    ours = np.array([single[f"{item:02}"] for item in common])
+    assert len(common) == 23
+    assert np.corrcoef(ours, published[common])[0, 1] > 0.9
+    assert np.abs(ours - published[common]).mean() < 0.25
+
+
+def test_errors_by_score_are_those_of_erm(verbal: np.ndarray) -> None:
+    """R's eRm 1.0-2, `person.parameter(RM(verbal[, 1:24]))`: standard errors of abilities, whose
+    inverses are the errors of raw scores.
+    """
+    errors = {1: 1.0392867, 6: 0.5107241, 12: 0.4605842, 18: 0.5314960, 23: 1.0703526}
+    study = psy.conditional_errors(verbal[:, :24], points=[right / 24 for right in errors])
+    assert [24 * error for error in study.these_items] == pytest.approx(
+        [1 / error for error in errors.values()], rel=0.01
+    )
+
+
+def test_who_is_always_right_hides_nothing() -> None:
+    rng = np.random.default_rng(11)
+    scores, types = answers(Design(12, own=0.8), rng)
+    scores[0] = 1
+    study = psy.dimensionality(scores, types, rng=rng, permutations=99)
+    assert (study.n, study.p) == (11, 0.01)
+    assert study.visible < 0.6
+    groups = ["a"] * 6 + ["b"] * 6
+    rows = psy.differential_functioning(scores, types, groups).rows
+    assert {row.members for row in rows} == {5}
+    assert max(abs(row.logits) for row in rows) < 3
 
 
 @pytest.mark.parametrize("design", DESIGNS[:3], ids=lambda design: f"{design.respondents}")
@@ -236,12 +310,31 @@ def test_rules_make_five_rewordings_that_differ_and_keep_the_right_answer(name: 
     assert [form.name for form in forms] == list(names)
     for item in benchmark.original.items:
         asked = [form.by_id[item.id] for form in forms]
-        assert len({(each.prompt, each.options) for each in asked}) == 6
+        words = [re.sub("image|photo", "picture", each.prompt.lower()) for each in asked]
+        assert len({(each, item.options) for each, item in zip(words, asked, strict=True)}) == 6
         keys = {
             each.options["ABCD".index(str(each.target))] if each.options else str(each.target)
             for each in asked
         }
         assert len(keys) == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "draw", "asked"),
+    [
+        ("Is the star blue?", 3, "The star is blue. Is that right?"),
+        ("Is the star blue?", 5, "Somebody says that the star is blue. Is that so?"),
+        ("In 2020, did Japan lead?", 4, "In 2020, Japan led. Do you agree?"),
+        ("Is it red? Yes or No", 3, "It is red. Is that right? Yes or No"),
+        (
+            "Is there any milk?",
+            3,
+            'The answer is "yes" to "Is there any milk?" Is that right?',
+        ),
+    ],
+)
+def test_statements_are_laid_before_the_respondent(question: str, draw: int, asked: str) -> None:
+    assert affirm(question, draw).prompt == asked
 
 
 def test_two_options_have_their_question_reworded_where_orders_end() -> None:

@@ -227,6 +227,10 @@ _FISHER = _GROWS | {
 """Statistics between -1 and 1 whose interval is judged on Fisher's scale."""
 _LARGEST = 1e7
 """A number beyond this is no advice."""
+_TOO_NEAR = 8
+"""Times as many as there are: beyond it the limit lies so deep in the interval that chance alone says
+how many it would take.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +319,15 @@ def of_threshold(estimate: Estimate, wanted: Requirement, value: float, end: flo
     if family == "parallel_forms" and what == "respondents":
         return Remedy(f"{_WORDINGS}; {_OTHERWISE[family]}; {key}")
     needed = _needed(statistic, family, what, n, value, end, wanted)
+    if (
+        needed is not None
+        and needed > _TOO_NEAR * n
+        and not _grows(statistic, family, what, wanted)
+    ):
+        return Remedy(
+            f"{value:.3f} lies too near to {wanted.bound:g} for any number of {what} to be named"
+            f" from these {n:,}; {_OTHERWISE.get(family, 'drop the claim')}; {key}"
+        )
     otherwise = _OTHERWISE.get(family, "drop the claim")
     if what == "respondents" and "DOMINANT_MODEL" in estimate.flags:
         return Remedy(f"{_of_one_model(estimate.detail)}; {otherwise}; {key}")
@@ -406,6 +419,12 @@ def _listed(items: object) -> tuple[object, ...]:
     return tuple(items) if isinstance(items, list | tuple) else ()
 
 
+def _grows(statistic: str, family: str, what: str, wanted: Requirement) -> bool:
+    """Whether the coefficient itself grows with the number of items."""
+    reliability = family in ("test_retest", "consistency") and statistic in _GROWS
+    return what == "items" and reliability and wanted.at_least is not None
+
+
 def _needed(
     statistic: str, family: str, what: str, n: int, value: float, end: float, wanted: Requirement
 ) -> int | None:
@@ -413,12 +432,7 @@ def _needed(
     bound = wanted.bound
     if not what or n < 1:
         return None
-    if (
-        what == "items"
-        and family in ("test_retest", "consistency")
-        and statistic in _GROWS
-        and wanted.at_least is not None
-    ):
+    if _grows(statistic, family, what, wanted):
         # the end's own reliability, lengthened until it reaches the threshold
         if not 0 < end < 1 or not 0 < bound < 1:
             return None

@@ -17,19 +17,20 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from hqm.errors import DataError, NoRule, UsageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.records import placed_records, take
-from hqm.forms.find_question import mode_of
+from hqm.forms.find_question import mode_of, question_of
 from hqm.forms.grammar import Rewrite
-from hqm.forms.negate import PLAINEST, affirm, flip
+from hqm.forms.negate import PLAINEST, at_head, flip, quoted, statement_of, whole
 from hqm.forms.rephrase import look_first, rephrase_open, reword
 from hqm.forms.wording import LEADS, led_in, rephrase, shuffle_item
 from hqm.scoring.rules import yes_no_truth
@@ -63,6 +64,67 @@ def wordings_of(task: Task, number: int) -> tuple[str, ...]:
             remedy="Ask for fewer, or bring wordings of your own with --form NAME=FILE.",
         )
     return (ORIGINAL, *(f"{PARALLEL}{k}" if k > 1 else PARALLEL for k in draws[:number]))
+
+
+_AFFIRMED = (
+    ("true", "Is it true that {}", "", 'Is "yes" the right answer to {}'),
+    ("say", "Is it right to say that {}", "", 'Would you answer "yes" to {}'),
+    ("would", "Would you say that {}", "", 'Is it right to answer "yes" to {}'),
+    ("statement", "{}. Is that right", "", 'The answer is "yes" to {} Is that right'),
+    (
+        "agree",
+        "Do you agree that {}",
+        "{}. Do you agree",
+        'Do you agree with the answer "yes" to {}',
+    ),
+    (
+        "claim",
+        "Somebody says that {}. Is that so",
+        "{}. Is that so",
+        'Should one answer "yes" to {}',
+    ),
+    (
+        "seem",
+        "Does it seem to you that {}",
+        "{}. Does it seem so to you",
+        'Is "yes" correct for {}',
+    ),
+    ("confirm", "Can you confirm that {}", "{}. Can you confirm that", 'Can one say "yes" to {}'),
+)
+"""How a yes/no question is asked so that its answer stays: the rule; about its statement; the same
+where more stands before it ("In 2020, ..."), if another; and about a question without a statement.
+"""
+_AS_STATEMENTS = 3
+"""The ways from here on lay a statement before the respondent."""
+_IN_QUESTIONS = re.compile(r"\b(?:any\w*|ever|either|yet|at all)\b", re.IGNORECASE)
+"""Words that a plain statement does not have: "There is any milk." """
+
+
+@lru_cache(maxsize=65536)
+def affirm(question: str, draw: int = 0) -> Rewrite:
+    """Ask a yes/no question in other words, so that its right answer stays; `draw` counts the ways
+    to do so, from 0 to 7.
+
+    Raises
+    ------
+    NoRule
+        As for `flip`: what has no clear opposite has no clear meaning of yes.
+
+    Examples
+    --------
+    >>> affirm("Is there a dog in the image?")
+    Rewrite(prompt='Is it true that there is a dog in the image?', rule='polar.true')
+    >>> affirm("Is there a dog in the image?", 3).prompt
+    'There is a dog in the image. Is that right?'
+    """
+    made = question_of(question)
+    statement = statement_of(made)
+    rule, template, behind, of_question = _AFFIRMED[draw % len(_AFFIRMED)]
+    if behind and not at_head(made):
+        template = behind
+    if statement is None or (draw >= _AS_STATEMENTS and _IN_QUESTIONS.search(statement)):
+        return quoted(made, of_question, f"polar.quoted_{rule}")
+    return whole(made, template, statement, f"polar.{rule}")
 
 
 def flip_item(item: Item, draw: int = 0) -> Item:
@@ -161,18 +223,10 @@ def build_rewording(form: Form, draw: int, earlier: Sequence[Form]) -> Form:
     """
     items, left_out = [], list(form.left_out)
     for item in form.items:
-        taken = {
-            (f.by_id[item.id].prompt, f.by_id[item.id].options)
-            for f in (form, *earlier)
-            if item.id in f.by_id
-        }
+        taken = {_words(f.by_id[item.id]) for f in (form, *earlier) if item.id in f.by_id}
         try:
             items.append(
-                next(
-                    made
-                    for made in _candidates(item, draw)
-                    if (made.prompt, made.options) not in taken
-                )
+                next(made for made in _candidates(item, draw) if _words(made) not in taken)
             )
         except NoRule as error:
             left_out.append(LeftOut(item.id, item.prompt, error.reason))
@@ -183,6 +237,13 @@ def build_rewording(form: Form, draw: int, earlier: Sequence[Form]) -> Form:
                 )
             )
     return Form(f"{PARALLEL}{draw}", tuple(items), tuple(left_out))
+
+
+def _words(item: Item) -> tuple[str, tuple[str, ...]]:
+    """What two wordings have alike that a speaker would not tell apart: another word for the
+    picture is no other wording.
+    """
+    return re.sub(r"\b(image|photo|photograph)\b", "picture", item.prompt.lower()), item.options
 
 
 def _candidates(item: Item, draw: int) -> Iterator[Item]:

@@ -493,46 +493,6 @@ PLAINEST = Readings("opposites", _plainest)
 """Question -> its plainest opposite, kept from one command to the next."""
 
 
-_AFFIRMED = (
-    ("Is it true that", 'Is "yes" the right answer to', "true"),
-    ("Is it right to say that", 'Would you answer "yes" to', "say"),
-    ("Would you say that", 'Is it right to answer "yes" to', "would"),
-    ("Is it correct that", 'Is "yes" the correct answer to', "correct"),
-    ("Does it seem to you that", 'Should one answer "yes" to', "seem"),
-    ("Do you agree that", 'Do you agree with the answer "yes" to', "agree"),
-    ("Can you confirm that", 'Can you confirm the answer "yes" to', "confirm"),
-    ("Is it a fact that", 'Is "yes" what one should answer to', "fact"),
-)
-"""What may stand before a statement, or before a question that has none, so that the answer
-stays; and the name of the rule.
-"""
-
-
-@lru_cache(maxsize=65536)
-def affirm(question: str, draw: int = 0) -> Rewrite:
-    """Ask a yes/no question in other words, so that its right answer stays; `draw` counts the ways
-    to do so, from 0 to 7.
-
-    Raises
-    ------
-    NoRule
-        As for `flip`: what has no clear opposite has no clear meaning of yes.
-
-    Examples
-    --------
-    >>> affirm("Is there a dog in the image?")
-    Rewrite(prompt='Is it true that there is a dog in the image?', rule='polar.true')
-    >>> affirm("Is there a dog in the image?", 2).prompt
-    'Would you say that there is a dog in the image?'
-    """
-    made = question_of(question)
-    statement = statement_of(made)
-    opening, of_question, rule = _AFFIRMED[draw % len(_AFFIRMED)]
-    if statement is None:
-        return _quoted(made, of_question, f"polar.quoted_{rule}")
-    return _whole(made, opening, statement, f"polar.{rule}")
-
-
 def statement_of(made: Asked) -> str | None:
     """Return the question as a statement, or None where that would be a guess."""
     if made.whether:
@@ -564,27 +524,37 @@ def _opposites(made: Asked) -> Iterator[Rewrite]:
         yield plain
     statement = statement_of(made)
     if statement is not None:
-        yield _whole(made, "Is it false that", statement, "polar.false")
-        yield _whole(made, "Is it wrong to say that", statement, "polar.wrong")
-    yield _quoted(made, 'Is "no" the right answer to', "polar.quoted")
-    yield _quoted(made, 'Is "yes" the wrong answer to', "polar.quoted_yes")
+        yield whole(made, "Is it false that {}", statement, "polar.false")
+        yield whole(made, "Is it wrong to say that {}", statement, "polar.wrong")
+    yield quoted(made, 'Is "no" the right answer to {}', "polar.quoted")
+    yield quoted(made, 'Is "yes" the wrong answer to {}', "polar.quoted_yes")
 
 
-def _at_head(made: Asked) -> bool:
+def at_head(made: Asked) -> bool:
+    """Whether the question begins its sentence, as it does not in "In 2020, did ...?"."""
     return not made.prompt[made.start : made.opens].strip()
 
 
-def _whole(made: Asked, opening: str, statement: str, rule: str) -> Rewrite:
-    opening = opening if _at_head(made) else opening[0].lower() + opening[1:]
+def whole(made: Asked, template: str, statement: str, rule: str) -> Rewrite:
+    """Ask about a statement, which stands for {} in the template."""
+    text = template.format(statement)
+    if at_head(made):
+        text = text[0].upper() + text[1:]
+    elif not template.startswith("{"):
+        text = text[0].lower() + text[1:]
     before, after = made.prompt[: made.opens], made.prompt[made.end :]
-    return Rewrite(f"{before}{opening} {statement}{_with_mark(after)}", rule)
+    return Rewrite(f"{before}{text}{_with_mark(after)}", rule)
 
 
-def _quoted(made: Asked, opening: str, rule: str) -> Rewrite:
+def quoted(made: Asked, template: str, rule: str) -> Rewrite:
+    """Ask about an answer to the question as it is, which stands for {} in the template."""
     sentence, after = made.prompt[made.start : made.end], _with_mark(made.prompt[made.end :])
     left, right = ("“", "”") if '"' in sentence else ('"', '"')
+    text = template.format(f"{left}{sentence}?{right}")
     rest = re.sub(r"^\W*?[?？]", "", after)
-    return Rewrite(f"{made.prompt[: made.start]}{opening} {left}{sentence}?{right}{rest}", rule)
+    return Rewrite(
+        f"{made.prompt[: made.start]}{text}{'' if text.endswith(right) else '?'}{rest}", rule
+    )
 
 
 def _with_mark(after: str) -> str:
@@ -680,7 +650,7 @@ def _number(made: Asked) -> Rewrite | None:
         at = counted[0].start
         named = f"{made.prompt[at : noun.start]}{many}{made.prompt[noun.end : made.end]}"
     opening = "was" if clause[0].word in {"was", "were"} else "is"
-    opening = opening.capitalize() if _at_head(made) else opening
+    opening = opening.capitalize() if at_head(made) else opening
     before, after = made.prompt[: made.opens], made.prompt[made.end :]
     return Rewrite(
         f"{before}{opening} the number of {named} other than {number.text}{_with_mark(after)}",

@@ -137,6 +137,8 @@ def dimensionality(
     - `scores`: (respondents, items) from 0 to 1. `types`: (items,): the type of each.
     - `clusters`: (items,): the picture of each, which stays in one half.
 
+    Respondents who are always right or always wrong are left out.
+
     The status is `insufficient` below 5 respondents or 2 types with 10 items.
 
     >>> rng, kinds = np.random.default_rng(0), np.repeat(["ocr", "action", "relation", "count"], 60)
@@ -160,6 +162,11 @@ def dimensionality(
         return Dimensionality.absent("not_applicable", outside)
     inside = np.isin(labels, kinds)
     x, labels = x[:, inside], labels[inside]
+    x = x[_with_ability(x)]
+    if len(x) < FEWEST_RESPONDENTS:
+        return Dimensionality.absent(
+            "insufficient", f"only {len(x)} respondents are neither always right nor always wrong"
+        )
     numbers = np.unique(pictures[inside], return_inverse=True)[1]
     side = rng.permutation(numbers.max() + 1)[numbers] % 2
     fitted = rasch_residuals(x)
@@ -190,6 +197,11 @@ def dimensionality(
     )
 
 
+def _with_ability(x: Array) -> Flags:
+    """(respondents,): who is neither always right nor always wrong; others have no finite ability."""
+    return np.asarray((np.nanmin(x, axis=1) < 1) & (np.nanmax(x, axis=1) > 0))
+
+
 def _left_over(
     fitted: RaschResiduals,
     labels: npt.NDArray[np.str_],
@@ -199,7 +211,7 @@ def _left_over(
     """(respondents, types): strengths in one half, free of the line on the other types' ability."""
     columns = []
     for kind in kinds:
-        strength = fitted.abilities(half & (labels == kind)) - fitted.ability
+        strength = fitted.abilities(half & (labels == kind)) - fitted.abilities(half)
         ability = fitted.abilities(half & (labels != kind))
         strength, ability = strength - strength.mean(), ability - ability.mean()
         slope = (strength @ ability) / (ability @ ability)
@@ -214,7 +226,8 @@ def _p_values(products: Array, rng: np.random.Generator, orders: int) -> Array:
     """
     m = products.shape[-1]
     order: Numbers = np.argsort(rng.random((orders, m)), axis=1)
-    drawn = products[:, np.arange(m), order].sum(axis=2)
+    # an order puts B's line elsewhere, so that A and B meet in M - 1 directions and not in M - 2
+    drawn = products[:, np.arange(m), order].sum(axis=2) * math.sqrt((m - 1) / (m - 2))
     observed = np.trace(products, axis1=1, axis2=2)[:, None]
     return np.asarray((1 + (drawn >= observed - 1e-12).sum(axis=1)) / (orders + 1))
 
@@ -344,6 +357,8 @@ def differential_functioning(
     """
     x, names = shaped(scores, "respondents, items"), np.asarray(groups, dtype=str)
     labels = np.asarray(parts, dtype=str)
+    known = _with_ability(x)
+    x, names = x[known], names[known]
     kinds = [str(kind) for kind in np.unique(labels) if kind]
     places = [labels == kind for kind in kinds]
     answered = all(np.isfinite(x[:, place]).any(axis=1).all() for place in places)

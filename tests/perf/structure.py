@@ -1,5 +1,5 @@
-"""Whether strengths in single types, and types that favour a family, are found where they are and
-nowhere else.
+"""Whether strengths in single types, types that favour a family, the end of what is measured, and
+memory of released items are found where they are and nowhere else.
 
     python -m tests.perf.structure [--replicates 200] [--seed 0]
 
@@ -7,7 +7,10 @@ Respondents answer 600 items of six types; abilities have a standard deviation o
 differ in difficulty, and items by 1.2. *Size* is how often the test finds something where there is
 nothing; *power* how often it finds strengths in single types with a standard deviation of .3 and .5
 logits, or a type that is one logit easier for one of two equally large families, whose members
-differ by .3 in every type.
+differ by .3 in every type. *Top*: how often a respondent exactly where `conditional_errors` says
+that the range ends is told from a full score, on the same items, where .80 is promised. *Memory*:
+how often somebody is named where nobody has met the released half of the items, and how often the
+one is named to whom they are one logit easier.
 """
 
 from __future__ import annotations
@@ -17,9 +20,15 @@ import time
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit
 
-from hqm.psychometrics import differential_functioning, dimensionality
+from hqm.psychometrics import (
+    conditional_errors,
+    differential_functioning,
+    dimensionality,
+    older_advantages,
+)
 
 TYPES = 6
 
@@ -81,6 +90,35 @@ def functioning(
     return named / replicates, logits
 
 
+def top(design: Design, replicates: int, rng: np.random.Generator) -> float:
+    """How often the end of the range is told from a full score."""
+    shares = []
+    for _ in range(replicates):
+        m, n = design.respondents, design.items
+        difficulty = rng.normal(-1, 1.2, n)
+        chance = expit(rng.normal(0, 0.7, m)[:, None] - difficulty)
+        study = conditional_errors((rng.random((m, n)) < chance).astype(float))
+        ability = brentq(lambda a, b=difficulty, t=study.top: expit(a - b).mean() - t, -20, 20)
+        p = expit(ability - difficulty)
+        error = np.sqrt((p * (1 - p)).sum()) / n
+        shares.append(float(((1 - (rng.random((50, n)) < p).mean(axis=1)) > 1.96 * error).mean()))
+    return float(np.mean(shares))
+
+
+def memory(design: Design, learnt: float, replicates: int, rng: np.random.Generator) -> float:
+    """How often the first respondent is named; anybody, where nothing is learnt."""
+    named = 0
+    older = np.arange(design.items) < design.items // 2
+    for _ in range(replicates):
+        ability = rng.normal(0, 0.7, design.respondents)[:, None]
+        own = ability + rng.normal(0, 0.1, (design.respondents, 2))[:, older.astype(int)]
+        own[0, older] += learnt
+        right = rng.random(own.shape) < expit(own - rng.normal(-1, 1.2, design.items))
+        remembered = older_advantages(right.astype(float), older).remembered
+        named += 0 in remembered if learnt else bool(remembered)
+    return named / replicates
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(
@@ -90,20 +128,23 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     started = time.perf_counter()
-    print(
-        "| respondents | size | power, .3 | power, .5 | family: size | power |\n|---|---|---|---|---|---|"
-    )
+    columns = "size | power, .3 | power, .5 | family: size | power | top | memory: size | power"
+    print(f"| respondents | {columns} |\n|{'---|' * 9}")
     for design in DESIGNS:
         rng = np.random.default_rng(given.seed)
-        own = [
+        values = [
             strengths(replace(design, own=sd), given.replicates, rng)[0] for sd in (0.0, 0.3, 0.5)
         ]
-        cells = [f"{share:.2f}" for share in own]
+        cells = [f"{share:.2f}" for share in values]
         if design.respondents >= 20:
-            cells += [
-                f"{functioning(design, shift, given.replicates, rng)[0]:.2f}"
-                for shift in (0.0, 1.0)
-            ]
+            values = [functioning(design, shift, given.replicates, rng)[0] for shift in (0.0, 1.0)]
+            cells += [f"{share:.2f}" for share in values]
+        else:
+            cells += ["described", "described"]
+        cells.append(f"{top(design, given.replicates, rng):.2f}")
+        if design.respondents >= 6:
+            values = [memory(design, learnt, given.replicates, rng) for learnt in (0.0, 1.0)]
+            cells += [f"{share:.2f}" for share in values]
         else:
             cells += ["described", "described"]
         print(f"| {design.respondents} | " + " | ".join(cells) + " |", flush=True)
