@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -89,6 +90,9 @@ def test_the_command_compares_columns_of_a_file_with_labels(run: Run, tmp_path: 
     code, out, _ = run(*command, "--metric", "near")
     assert code == 0
     assert "far" not in out
+    code, _, err = run(*command, "--metric", "nearer")
+    assert code != 0
+    assert tells(err, "scores.no-column", name="nearer")
     code, _, err = run(*command[:2], "--scores", tmp_path / "scores.csv")
     assert code != 0
     assert tells(err, "compare.scores-alone")
@@ -102,3 +106,34 @@ def test_a_file_of_scores_names_each_answer_once(tmp_path: Path) -> None:
     path.write_text("item,respondent,chair\n1,m,none\n")
     with pytest.raises(DataError, match=pattern_of("scores.no-numbers")):
         read_scores(path)
+
+
+def test_chair_is_computed_from_the_answers(run: Run, tmp_path: Path, data: Path) -> None:
+    """FaithScore's released answers; CHAIR counted here from the objects of each picture."""
+    path = data / "faithscore" / "annotation.jsonl"
+    rule = hqm.load("coco_chair")
+    objects = json.loads((data / "coco" / "objects.json").read_text())
+    shares, labels = [], []
+    for row in map(json.loads, path.read_text().splitlines()):
+        mentioned = rule.mentioned(row["answer"])
+        absent = [name for name in mentioned if name not in objects[str(int(row["id"]))]]
+        shares.append(len(absent) / len(mentioned) if mentioned else 0)
+        facts = row["stage 2"].values()
+        labels.append(sum(facts) / len(facts) if facts else 0)
+    command = ["compare", "faithscore", "--criterion", path, "--metric", "chair"]
+    code, out, _ = run(*command, "--to", tmp_path / "chair.csv")
+    assert code == 0
+    assert f"{-stats.pearsonr(shares, labels).statistic:.3f}" in out
+    assert f"{-stats.spearmanr(shares, labels).statistic:.3f}" in out
+    assert "180 answers" in out
+
+
+def test_chair_needs_pictures_whose_objects_are_known(run: Run, tmp_path: Path, data: Path) -> None:
+    item = hqm.load("shapes_yesno").original.items[0].id
+    labels, answers = tmp_path / "labels.csv", tmp_path / "m.jsonl"
+    labels.write_text(f"item,respondent,label\n{item},m,1\n")
+    answers.write_text(json.dumps({"item": item, "answer": "yes", "respondent": "m"}))
+    command = ["compare", "shapes_yesno", "--criterion", labels, "--recorded", answers]
+    code, _, err = run(*command, "--metric", "chair")
+    assert code != 0
+    assert tells(err, "scores.no-objects")

@@ -121,13 +121,14 @@ def compare(
     prices: PricesFile = None,
     every: EveryTable = False,
     scores: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
             rich_help_panel=JUDGES,
             metavar="FILE",
             help=(
                 "Scores of single answers by any metrics: item, respondent, a column each; with"
-                " --criterion, how close each metric comes to people."
+                " --criterion, how close each metric comes to people. Repeat it; --metric chair"
+                " is computed."
             ),
         ),
     ] = None,
@@ -136,8 +137,9 @@ def compare(
 
     Nobody is asked anything: the numbers come from audits, or from the answers in a store.
     """
-    if scores is not None:
-        _beside_people(what, scores, options, to)
+    labelled_alone = options.judging.criterion is not None and store is None
+    if scores or (labelled_alone and options.reading.metrics):
+        _beside_people(what, scores or (), scorings or (), options, to)
         return
     readings = Readings(tuple(scorings or ()), tuple(parsers or ()), tuple(judges or ()))
     comparison = comparison_of(
@@ -154,19 +156,27 @@ def compare(
     _write(comparison, to, siunitx=options.output.siunitx, every=every)
 
 
-def _beside_people(what: Sequence[str], scores: Path, options: RunOptions, to: Path) -> None:
-    """Print, and write, how close the metrics of a file come to people."""
+def _beside_people(
+    what: Sequence[str],
+    scores: Sequence[Path],
+    scorings: Sequence[str],
+    options: RunOptions,
+    to: Path,
+) -> None:
+    """Print, and write, how close metrics come to people."""
     from hqm.benchmark.registry import load
     from hqm.comparison.beside_people import compare_with_people
 
     criterion = options.judging.criterion
-    if criterion is None or len(what) != 1:
+    if criterion is None or len(what) != 1 or len(scorings) > 1:
         raise UsageError(
-            "--scores takes one benchmark and people's labels",
+            "--scores takes one benchmark in one scoring, and people's labels",
             remedy="Write `hqm compare NAME --criterion LABELS --scores FILE`.",
         )
-    benchmark = load(what[0], data=options.what.data)
-    study = compare_with_people(benchmark, criterion, scores, options.reading.metrics)
+    scoring: Any = next(iter(scorings), "official")
+    benchmark = load(what[0], data=options.what.data, scoring=scoring)
+    recorded = [Path(path) for path in options.who.recorded]
+    study = compare_with_people(benchmark, criterion, scores, options.reading.metrics, recorded)
     tables = importlib.import_module("hqm.reports.compare_page").people_tables(study)
     for table in tables:
         _print(table, table.caption, table.right)

@@ -1,5 +1,5 @@
-"""Several metrics beside people's labels of the same answers: columns of a file, such as CHAIR, ROUGE
-or BLEU of every answer.
+"""Several metrics beside people's labels of the same answers: CHAIR, and columns of files, such as
+ROUGE or BLEU of every answer.
 """
 
 from __future__ import annotations
@@ -13,24 +13,27 @@ from typing import Any
 import numpy as np
 
 from hqm.benchmark.adapter import Benchmark
+from hqm.benchmark.registry import load
 from hqm.errors import DataError
 from hqm.files.records import placed_records, take
+from hqm.imports.log_answers import LogSettings, Recording, read_recorded
 from hqm.psychometrics import MetricsBesidePeople, metrics_beside_people
+from hqm.types import ORIGINAL
 
 _WHO = ("item", "respondent")
 Answer = tuple[str, str]
 """The item and who answered it."""
 
 
-def read_scores(path: Path, metrics: Sequence[str] = ()) -> dict[str, dict[Answer, float]]:
+def read_scores(path: Path) -> dict[str, dict[Answer, float]]:
     """Return metric -> (item, respondent) -> score, of a file with a row for each answer.
 
-    Every column of numbers beside `item` and `respondent` is a metric, or those named.
+    Every column of numbers beside `item` and `respondent` is a metric.
 
     Raises
     ------
     DataError
-        A row lacks its item or respondent, an answer stands twice, or a named column is missing.
+        A row lacks its item or respondent, an answer stands twice, or there is no such column.
     """
     scores: dict[str, dict[Answer, float]] = defaultdict(dict)
     seen: set[Answer] = set()
@@ -43,8 +46,8 @@ def read_scores(path: Path, metrics: Sequence[str] = ()) -> dict[str, dict[Answe
                 remedy="Keep one row for each answer.",
             )
         seen.add(answer)
-        for name in metrics or [name for name in row if name not in _WHO]:
-            value = _number(take(row, name, place) if metrics else row[name])
+        for name in row.keys() - set(_WHO):
+            value = _number(row[name])
             if value is not None:
                 scores[name][answer] = value
     if not scores:
@@ -64,18 +67,79 @@ def _number(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def compare_with_people(
-    benchmark: Benchmark, criterion: Path, scores: Path, metrics: Sequence[str] = ()
-) -> MetricsBesidePeople:
-    """Compare the columns of a file with the mean of people's labels, over the answers of one
-    benchmark that have both; answers to questions about one picture belong together.
+CAPTION_METRICS = {"chair": ("coco_chair", "chair_i")}
+"""Metrics that are computed from the answers where no column has them: the benchmark whose rule
+scores captions of the same pictures, and its metric.
+"""
+
+
+def caption_scores(
+    benchmark: Benchmark, recordings: Sequence[Recording], name: str
+) -> dict[Answer, float]:
+    """Return the scores of the answers as captions, turned round where lower is better; 0 is the
+    score of an answer that mentions nothing, as in the released CHAIR.
 
     Raises
     ------
     DataError
-        No answer of the file has a label.
+        No answer is about a picture whose objects are known.
     """
-    columns = read_scores(scores, metrics)
+    home, of = CAPTION_METRICS[name]
+    rule = load(home)
+    metric = next(each for each in rule.metrics if each.name == of)
+    pictures = {item.image: item for item in rule.original.items}
+    scores: dict[Answer, float] = {}
+    for recording in recordings:
+        for item, response in recording.answers.items():
+            picture = pictures.get(benchmark.original.by_id[item].image)
+            tally = rule.verdict(picture, response).tally if picture is not None else None
+            if tally is not None:
+                value = np.nan_to_num(metric({key: np.array(v) for key, v in tally.items()}))
+                scores[item, recording.respondent] = metric.sign * float(value)
+    if not scores:
+        raise DataError(
+            f"no answer is about a picture whose objects {home} knows",
+            place=f"--metric {name}",
+            remedy="Name the answers with --recorded, or a column of --scores.",
+        )
+    return scores
+
+
+def compare_with_people(
+    benchmark: Benchmark,
+    criterion: Path,
+    scores: Sequence[Path] = (),
+    metrics: Sequence[str] = (),
+    recorded: Sequence[Path] = (),
+) -> MetricsBesidePeople:
+    """Compare metrics with the mean of people's labels, over the answers of one benchmark that have
+    both; answers to questions about one picture belong together.
+
+    The metrics are columns of files, or those named; `CAPTION_METRICS` come from the answers, which
+    are recorded in files or stand beside the labels.
+
+    Raises
+    ------
+    DataError
+        No answer has both, or a named metric is in no file.
+    """
+    columns: dict[str, dict[Answer, float]] = {}
+    for path in scores:
+        columns |= read_scores(path)
+    computed = [name for name in metrics if name in CAPTION_METRICS and name not in columns]
+    named = [name for name in metrics if name not in computed]
+    for name in named:
+        if name not in columns:
+            raise DataError(
+                f"no file has a column of numbers {name!r}",
+                place=" ".join(map(str, scores)) or f"--metric {name}",
+                remedy=f"There are {', '.join((*columns, *CAPTION_METRICS))}.",
+            )
+    columns = {name: columns[name] for name in named or columns}
+    if computed:
+        forms = {ORIGINAL: benchmark.original}
+        answered = read_recorded(benchmark, recorded or [criterion], forms, LogSettings())
+        columns |= {n: caption_scores(benchmark, answered.recordings, n) for n in computed}
     labels: dict[Answer, list[float]] = defaultdict(list)
     for judgement in benchmark.read_criterion(criterion, benchmark.original, None):
         if judgement.label is not None:
@@ -83,9 +147,9 @@ def compare_with_people(
     answers = sorted(labels.keys() & set().union(*columns.values()))
     if not answers:
         raise DataError(
-            "no answer of it has a label",
-            place=str(scores),
-            remedy=f"Name items and respondents as {criterion.name} does.",
+            "no answer has both a score and a label",
+            place=str(criterion),
+            remedy="Name items and respondents alike in labels and scores.",
         )
     cluster = {item.id: item.cluster or item.id for item in benchmark.original.items}
     return metrics_beside_people(
