@@ -1,0 +1,342 @@
+"""Every estimator refuses one respondent, item or cluster too few, and says why; with exactly enough
+it estimates.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hqm import psychometrics as psy
+from hqm.psychometrics import error_budget as budget
+from hqm.psychometrics.variance_components import mean_variance
+
+
+def scores(respondents: int, columns: int, seed: int = 0) -> np.ndarray:
+    """Scores of respondents who differ, with noise."""
+    rng = np.random.default_rng(seed)
+    return np.linspace(0.2, 0.9, respondents)[:, None] + 0.05 * rng.normal(
+        size=(respondents, columns)
+    )
+
+
+def marks(respondents: int, items: int, seed: int = 0) -> np.ndarray:
+    """Answers of 0 and 1 by respondents who differ."""
+    rng = np.random.default_rng(seed)
+    chance = np.linspace(0.25, 0.8, respondents)[:, None]
+    return (rng.random((respondents, items)) < chance).astype(float)
+
+
+def column(n: int) -> np.ndarray:
+    return scores(n, 1, 5)[:, 0]
+
+
+def pair(n: int) -> tuple[np.ndarray, np.ndarray]:
+    return scores(n, 1, 1)[:, 0], scores(n, 1, 2)[:, 0]
+
+
+def left_out(n: int, clusters: int, seed: int = 3) -> psy.LeftOutScores:
+    rng = np.random.default_rng(seed)
+    items = np.linspace(0, 1, n)[None, :, None] + rng.normal(size=(2, n, clusters))
+    total = items.sum(axis=2, keepdims=True)
+    without = (total - items) / max(clusters - 1, 1)
+    names = [f"{seed}-{c}" for c in range(clusters)]
+    return psy.LeftOutScores(total[:, :, 0] / clusters, without, names)
+
+
+def gen() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def labels_of(n: int) -> list[str]:
+    return gen().permutation(["yes", "no"] * n)[:n].tolist()
+
+
+LEAST: dict[str, tuple[int, Callable[[int], Any]]] = {
+    "icc, respondents": (3, lambda n: psy.icc(scores(n, 2)).a1),
+    "icc, administrations": (2, lambda k: psy.icc(scores(4, k)).c1),
+    "concordance": (3, lambda n: psy.concordance(*pair(n)).ccc),
+    "kendall_w, respondents": (3, lambda n: psy.kendall_w(scores(n, 3)).w),
+    "kendall_w, administrations": (2, lambda k: psy.kendall_w(scores(4, k)).w),
+    "bland_altman": (5, lambda n: psy.bland_altman(*pair(n))),
+    "cronbach_alpha, respondents": (3, lambda n: psy.cronbach_alpha(scores(n, 4)).coefficient),
+    "cronbach_alpha, items": (2, lambda k: psy.cronbach_alpha(scores(5, k)).coefficient),
+    "cronbach_alpha, pictures": (
+        2,
+        lambda c: psy.cronbach_alpha(scores(5, 4), np.arange(4) % c).coefficient,
+    ),
+    "stratified_alpha": (3, lambda n: psy.stratified_alpha(scores(n, 4), list("aabb"))),
+    "standardized_alpha, respondents": (3, lambda n: psy.standardized_alpha(scores(n, 3))),
+    "standardized_alpha, items": (2, lambda k: psy.standardized_alpha(scores(6, k))),
+    "omega_t": (3, lambda k: psy.omega_t(scores(9, k))),
+    "omega_of_types, types": (
+        3,
+        lambda k: psy.omega_of_types(
+            marks(14, 20 * k, 2), np.repeat(np.arange(k), 20).astype(str).tolist()
+        ),
+    ),
+    "pearson": (3, lambda n: psy.pearson(*pair(n))),
+    "spearman": (3, lambda n: psy.spearman(*pair(n))),
+    "kendall_tau_b": (3, lambda n: psy.kendall_tau_b(*pair(n))),
+    "partial_pearson": (5, lambda n: psy.partial_pearson(*pair(n), column(n))),
+    "repeated_measures": (
+        3,
+        lambda n: psy.repeated_measures(scores(n, 3, 1), scores(n, 3, 2)).coefficient,
+    ),
+    "williams_test": (4, lambda n: psy.williams_test(0.5, 0.4, 0.3, n)),
+    "resample": (
+        2,
+        lambda c: psy.resample(np.c_[np.arange(c) + 1.0, np.ones(c)], lambda t: t[:, 0], rng=gen()),
+    ),
+    "expected_retest": (3, lambda n: psy.expected_retest(np.clip(scores(n, 5), 0.05, 0.95)).rho),
+    "rho_g, runs": (2, lambda k: psy.rho_g(np.stack([marks(5, 20, s) for s in range(k)])).rho),
+    "rho_g, respondents": (3, lambda n: psy.rho_g(np.stack([marks(n, 20, s) for s in (0, 1)])).rho),
+    "rho_g, pictures": (
+        2,
+        lambda c: psy.rho_g(np.stack([marks(5, 20, s) for s in (0, 1)]), np.arange(20) % c).rho,
+    ),
+    "rho_g_of_scores": (
+        3,
+        lambda n: psy.rho_g_of_scores(scores(n, 2).T, noise=np.full(n, 0.0001)).rho,
+    ),
+    "noise_floor, respondents": (3, lambda n: psy.noise_floor(column(n), 100)),
+    "noise_floor, items": (2, lambda k: psy.noise_floor(column(5), k)),
+    "shift_heterogeneity": (
+        3,
+        lambda n: psy.shift_heterogeneity(marks(n, 30, 1), marks(n, 30, 2)).test,
+    ),
+    "form_reliability": (
+        3,
+        lambda n: psy.form_reliability(*pair(n), np.full(n, 1e-6), np.full(n, 1e-6)).true,
+    ),
+    "mean_shift": (1, lambda n: psy.mean_shift(*pair(n))),
+    "equivalence": (3, lambda n: psy.equivalence(*pair(n), 0.5)),
+    "bias_test": (3, lambda n: psy.bias_test(scores(n, 3))),
+    "study_parts, respondents": (3, lambda n: psy.study_parts(marks(n, 40)[:, :, None, None])),
+    "study_parts, pictures": (
+        10,
+        lambda c: psy.study_parts(marks(6, 40)[:, :, None, None], np.arange(40) % c),
+    ),
+    "g_study": (2, lambda n: psy.g_study(scores(n, 4), ["m", "i"])),
+    "wordings_needed, wordings": (3, lambda k: psy.wordings_needed(scores(9, k), 0.5, gen())),
+    "wordings_needed, respondents": (8, lambda n: psy.wordings_needed(scores(n, 3), 0.5, gen())),
+    "leave_one_out": (4, lambda n: psy.leave_one_out(lambda i: float(len(i)) / 9, n)),
+    "range_restriction": (5, lambda n: psy.range_restriction(column(n))),
+    "family_dependence": (
+        3,
+        lambda n: (
+            psy.family_dependence(column(n), ["a", "a", "b", "c"][:n]).icc
+            if n > 2
+            else psy.Coefficient.absent("insufficient", f"of 2 families, there are {n}")
+        ),
+    ),
+    "reliability_difference, values": (
+        3,
+        lambda n: (
+            psy.reliability_difference(scores(n, 2, 1).T, scores(n, 2, 2).T, gen())
+            if n < 3
+            else psy.Coefficient(0.0)
+        ),
+    ),
+    "reliability_difference, test": (
+        10,
+        lambda n: psy.reliability_difference(
+            scores(n, 2, 1).T, scores(n, 2, 2).T, gen(), replicates=50
+        ),
+    ),
+    "difference_over_clusters, respondents": (
+        3,
+        lambda n: psy.difference_over_clusters(
+            left_out(n, 12), left_out(n, 12, 9), gen(), draws=50
+        ),
+    ),
+    "difference_over_clusters, pictures": (
+        10,
+        lambda c: psy.difference_over_clusters(left_out(6, c), left_out(6, c, 9), gen(), draws=50),
+    ),
+    "subscore_value, respondents": (
+        4,
+        lambda n: psy.subscore_value(marks(n, 12), list("ab") * 6)[0],
+    ),
+    "subscore_value, items": (
+        2,
+        lambda k: psy.subscore_value(scores(20, k + 4), ["a"] * k + ["b"] * 4)[0],
+    ),
+    "criterion_validity": (
+        3,
+        lambda n: psy.criterion_validity(marks(n, 30, 1), marks(n, 30, 1)).full,
+    ),
+    "answer_correlations": (3, lambda n: psy.answer_correlations(*pair(n)).pearson),
+    "saturation, respondents": (2, lambda n: psy.saturation(marks(n, 9))),
+    "saturation, items": (2, lambda k: psy.saturation(marks(4, k))),
+    "conditional_errors, respondents": (3, lambda n: psy.conditional_errors(marks(n, 30))),
+    "conditional_errors, items": (10, lambda k: psy.conditional_errors(marks(8, k))),
+    "paired_differences, respondents": (2, lambda n: psy.paired_differences(marks(n, 20))),
+    "paired_differences, pictures": (
+        2,
+        lambda c: psy.paired_differences(marks(4, 20), np.arange(20) % c),
+    ),
+    "independent_differences": (
+        2,
+        lambda n: psy.independent_differences(column(n), np.full(n, 0.01)),
+    ),
+    "item_response": (30, lambda n: psy.item_response(marks(n, 12))),
+    "rasch, items that vary": (3, lambda k: psy.item_response(marks(60, k, 1))),
+    "item_analysis, respondents": (3, lambda n: psy.item_analysis(marks(n, 9))),
+    "item_analysis, items": (2, lambda k: psy.item_analysis(marks(6, k))),
+    "label_error_candidates, respondents": (
+        5,
+        lambda n: psy.label_error_candidates(marks(n, 9), rng=gen()),
+    ),
+    "label_error_candidates, items": (
+        3,
+        lambda k: psy.label_error_candidates(marks(9, k), rng=gen()),
+    ),
+    "judge_share, verdicts": (
+        2,
+        lambda k: (
+            psy.judge_share(
+                np.stack([marks(4, 20, s) for s in range(k)]),
+                np.stack([marks(4, 20, s) for s in (5, 6)]),
+            ).share
+        ),
+    ),
+    "judge_share, runs": (
+        2,
+        lambda k: (
+            psy.judge_share(
+                np.stack([marks(4, 20, s) for s in (5, 6)]),
+                np.stack([marks(4, 20, s) for s in range(k)]),
+            ).share
+        ),
+    ),
+    "judge_share, pictures": (
+        2,
+        lambda c: (
+            psy.judge_share(
+                *(np.stack([marks(4, 20, s) for s in seeds]) for seeds in ((1, 2), (3, 4))),
+                np.arange(20) % c,
+            ).share
+        ),
+    ),
+    "labels_at_random": (
+        10,
+        lambda c: psy.labels_at_random(
+            marks(4, 40),
+            np.where(np.arange(40) < 15, 1.0, np.nan) + np.zeros((4, 1)),
+            np.arange(40) % c,
+        ),
+    ),
+    "rank_stability": (3, lambda n: psy.rank_stability(column(n), np.full(n, 0.01), gen())),
+    "length_elasticity": (
+        3,
+        lambda n: (
+            psy.length_elasticity(
+                np.abs(scores(n, 3, 1)) + 0.1, 10 + np.abs(scores(n, 3, 2))
+            ).elasticity
+        ),
+    ),
+    "position_bias, positions": (2, lambda k: psy.position_bias(np.full(k, 20)).test),
+    "position_bias, expected choices": (5, lambda n: psy.position_bias([n, n]).test),
+    "rater_share, raters": (2, lambda k: psy.rater_share(marks(k, 30), gen()).share),
+    "rater_share, answers": (10, lambda n: psy.rater_share(marks(3, n), gen()).share),
+    "leakage_cues, items": (
+        20,
+        lambda n: psy.leakage_cues(labels_of(n), rng=gen(), clusters=[i % 9 for i in range(n)]),
+    ),
+    "leakage_cues, clusters": (
+        5,
+        lambda c: psy.leakage_cues(labels_of(40), rng=gen(), clusters=[i % c for i in range(40)]),
+    ),
+    "blind_solvability, items": (
+        20,
+        lambda n: psy.blind_solvability(
+            [f"Is {i} here?" for i in range(n)], labels_of(n), rng=gen()
+        ),
+    ),
+    "blind_solvability, clusters": (
+        5,
+        lambda c: psy.blind_solvability(
+            [f"Is {i} here?" for i in range(40)],
+            labels_of(40),
+            rng=gen(),
+            clusters=[i % c for i in range(40)],
+        ),
+    ),
+    "length_cue, items": (
+        20,
+        lambda n: psy.length_cue([i % 7 for i in range(n)], labels_of(n), rng=gen()),
+    ),
+    "length_cue, clusters": (
+        5,
+        lambda c: psy.length_cue(
+            [i % 7 for i in range(40)],
+            labels_of(40),
+            rng=gen(),
+            clusters=[i % c for i in range(40)],
+        ),
+    ),
+    "dimensionality, respondents": (
+        5,
+        lambda n: psy.dimensionality(marks(n, 60), ["a", "b"] * 30, rng=gen(), permutations=20),
+    ),
+    "dimensionality, items of a type": (
+        10,
+        lambda k: psy.dimensionality(
+            marks(8, 60), ["a"] * k + ["b"] * (60 - k), rng=gen(), permutations=20
+        ),
+    ),
+    "differential_functioning, parts": (
+        2,
+        lambda k: psy.differential_functioning(
+            marks(10, 60), [str(i % k) for i in range(60)], ["x", "y"] * 5
+        ),
+    ),
+    "differential_functioning, members": (
+        5,
+        lambda n: psy.differential_functioning(
+            marks(20, 60), ["a", "b"] * 30, ["x"] * n + ["y"] * (20 - n)
+        ),
+    ),
+    "reading_list, respondents": (5, lambda n: psy.reading_list(marks(n, 40), rng=gen())),
+    "reading_list, items": (20, lambda k: psy.reading_list(marks(9, k), rng=gen())),
+    "item_band": (2, lambda c: budget.item_band(scores(4, c))),
+    "change_band": (4, lambda n: budget.change_band(column(n))),
+    "wording_band, respondents": (4, lambda n: budget.wording_band(scores(n, 3).T)),
+    "metric_band": (4, lambda n: budget.metric_band(*pair(n))),
+}
+
+
+def said(result: Any) -> tuple[str, str]:
+    return result.status, result.reason
+
+
+@pytest.mark.parametrize("case", LEAST)
+def test_one_too_few_is_refused_and_enough_is_not(case: str) -> None:
+    least, estimate = LEAST[case]
+    status, reason = said(estimate(least - 1))
+    assert status in ("insufficient", "not_applicable", "degenerate")
+    assert reason
+    assert said(estimate(least))[0] in ("ok", "not_informative"), said(estimate(least))
+
+
+@pytest.mark.parametrize(
+    ("clusters", "known"), [(9, False), (10, True)], ids=["nine clusters", "ten clusters"]
+)
+def test_ten_clusters_carry_an_interval_over_items(clusters: int, known: bool) -> None:
+    """The intervals for these respondents need ten clusters (STUDY of coverage)."""
+    rng = np.random.default_rng(1)
+    answers = marks(12, 60, 3)
+    labels = np.arange(60) % clusters
+    left = rng.normal(0.8, 0.001, clusters)
+    apart = scores(8, clusters, 4), scores(8, clusters, 5)
+    assert (psy.cronbach_alpha(answers, labels).coefficient.fixed is not None) == known
+    assert (psy.left_out_bounds(0.8, left) is not None) == known
+    assert (psy.agreement_bounds(0.8, left, *apart) is not None) == known
+    assert math.isfinite(mean_variance(column(8), apart[0]).items) == known
+    types = ["abc"[i % 3] for i in range(60)]
+    omega = psy.omega_of_types(answers, types, labels)
+    if omega.status == "ok":
+        assert (omega.fixed is not None) == known
