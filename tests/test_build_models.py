@@ -52,18 +52,18 @@ def asked(body: dict[str, Any]) -> str:
 
 
 def write(prompt: str) -> str:
-    """A writer: it exchanges one word, refuses about triangles that wave, and chats about some
-    others.
+    """A writer: it exchanges one word, refuses about triangles beside a person, and chats about
+    some others.
     """
     sentence = prompt.rpartition("Sentence: ")[2]
-    if "triangle" in sentence and "waving" in sentence:
+    if "triangle" in sentence and "person" in sentence:
         return "I'm sorry, but I can't help with that."
     words = next(words for what, words in KINDS.items() if what in prompt)
     exchanged = re.sub(rf"\b({'|'.join(words)})\b", lambda m: NEXT[m[0]], sentence, count=1)
     if "star" in sentence and "above" in sentence:
         return f"Here is the changed sentence:\n{exchanged}"
     if "circle" in sentence and "below" in sentence:
-        return exchanged.replace("The ", "Some ").replace("A ", "Some ").replace(" is ", " was ")
+        return exchanged.replace("A ", "Some ").replace(" a ", " some ")
     return exchanged
 
 

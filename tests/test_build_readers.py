@@ -3,6 +3,7 @@ broken on purpose.
 """
 
 import json
+import re
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -18,7 +19,7 @@ from hqm.builders.source import Source, open_annotations
 from hqm.errors import DataError, HQMError
 from hqm.files.records import read_records
 from tests.annotations.make import amber, coco, draw_coco, gqa, visual_genome
-from tests.conftest import ROOT
+from tests.conftest import ROOT, nightly
 from tests.messages import pattern_of
 
 SMALL = ROOT / "tests" / "annotations"
@@ -145,7 +146,111 @@ def test_amber_from_ambers_layout_asks_existence_with_both_answers(tmp_path: Pat
     assert not [prompt for prompt in prompts if "your" in prompt or " a umbrella" in prompt]
 
 
+def test_ambers_verbs_and_determiners_are_those_of_a_sentence(tmp_path: Path) -> None:
+    """Base verbs ("run") become participles, masses have no article, what names no state goes."""
+    graph = graph_of(open_annotations(str(SMALL / "amber")), "AMBER_1.jpg")
+    actions = {a.value for thing in graph.objects for a in thing.attributes if a.kind == "action"}
+    assert actions
+    assert all(value.split()[0].endswith("ing") for value in actions)
+    made = build("halcaption", str(SMALL / "amber"), tmp_path / "mine", items=40)
+    texts = [item.prompt.partition("? ")[2] for item in made.measured.form.items]
+    assert len(texts) >= 8
+    for text in texts:
+        assert re.fullmatch(r"(?:[A-Z].* (?:is|are) .+, and .+ can be seen|.+ can be seen)\.", text)
+        assert not re.search(
+            r"\bany\b|\ba (?:grass|snow|water|sky)\b|\bis (?:run|stand|sit)\b", text
+        )
+
+
+REGIONS = [
+    "a brown dog",
+    "the dog is sleeping",
+    "dog on the porch",
+    "a dog on the porch",
+    'a sign that says "CAFE"',
+    "a red bicycle",
+    "two cups in the photo",
+    "a man wearing a hat",
+    "men in the background",
+    "the sky is overcast",
+    *(f"a plant near the step {'abcdefghijk'[i]}" for i in range(11)),
+]
+
+
+def test_regions_say_what_is_asked_and_nothing_ambiguous(tmp_path: Path) -> None:
+    """HQH's own layout: colors, actions, places, texts, numbers and the setting; `man` is refused,
+    for there are men beside him.
+    """
+    lines = " ".join(f"{p} X:{10 + i} Y:5 Width:{90 - i} Height:90" for i, p in enumerate(REGIONS))
+    row = {"caption": "A dog sleeps on a porch.", "image_information": lines}
+    path = tmp_path / "image_data.json"
+    path.write_text(json.dumps({"7": row}), encoding="utf-8")
+    graph = graph_of(open_annotations(str(path)), "7")
+    dog = graph.only("dog")
+    assert dog is not None
+    assert (dog.values("color"), dog.values("action")) == (("brown",), ("sleeping",))
+    assert [(r.subject, r.predicate, r.object) for r in graph.relations] == [("dog", "on", "porch")]
+    assert [(text.carrier, text.string) for text in graph.texts] == [("sign", "CAFE")]
+    assert graph.image.counted == {"cup"}
+    assert graph.counts["cup"] == 2
+    assert {(s.kind, s.value) for s in graph.settings} == {
+        ("weather", "cloudy"),
+        ("place", "outdoors"),
+    }
+    assert graph.only("man") is None
+    assert "elephant" in graph.absent
+    assert "dog" not in graph.absent
+    made = build("hqh", str(path), tmp_path / "mine", items=16)
+    asked = {item.prompt: item.target for item in made.measured.form.items}
+    assert "sleeping" in asked.values()
+    assert "porch" in asked.values()
+    assert not [prompt for prompt in asked if "the man" in prompt or "the porch" in prompt]
+
+
+def test_hal_evals_pictures_are_cocos_and_slips_of_captions_are_left_out(tmp_path: Path) -> None:
+    """Its writer put the slip right in three of four wrong captions."""
+    wrong = ("a dog under a red couch", "a cat on a red couch", "a dog on a blue couch")
+    rows = [
+        {"image": f"val2014/COCO_val2014_{i:012}.jpg", "caption": caption, "hal_caption": made_up}
+        for i, (caption, made_up) in enumerate(
+            (caption, [{"type": "Objective Hallucination", "caption": text} for text in wrong])
+            for caption in ("a dog on a red couch", "a dog on a red coutch")
+        )
+    ]
+    path = tmp_path / "in_domain_evaluation.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    first, second = open_annotations(str(path)).graphs
+    assert first.captions == ("a dog on a red couch",)
+    assert second.captions == ()
+    assert first.image.address == (
+        "http://images.cocodataset.org/val2014/COCO_val2014_000000000000.jpg"
+    )
+
+
 # --- the real files ---
+
+
+@nightly
+def test_the_seeds_annotations_give_the_items_that_were_asked_for(
+    data: Path, tmp_path: Path
+) -> None:
+    """HQH's regions gave 19 of 300, Hal-Eval 144 relations of 300, AMBER's captions .675 from
+    words.
+    """
+    hqh = build("hqh", str(data / "hqh" / "image_data_june2024.json"), tmp_path / "a", items=300)
+    assert len(hqh.measured.form.items) >= 250
+    made = build(
+        "halcaption",
+        str(data / "hal_eval" / "in_domain_evaluation.json"),
+        tmp_path / "b",
+        items=1200,
+        seed=2,
+    )
+    assert made.measured.by_part["relation"] >= 296
+    assert made.kept
+    amber = build("halcaption", str(data / "amber"), tmp_path / "c", items=600, seed=2)
+    assert amber.kept
+    assert max(part.accuracy for part in amber.measured.words) < 0.55
 
 
 def test_the_real_annotations_are_read(data: Path) -> None:

@@ -15,9 +15,18 @@ from dataclasses import dataclass, replace
 
 from hqm.administration.rewriter import stored_replies
 from hqm.benchmark.judge_api import fill
-from hqm.builders.graph import Object, SceneGraph, phrase_for
+from hqm.builders.graph import Object, SceneGraph, Values, phrase_for, values_of, wrong_values
 from hqm.builders.lexicon import KINDS as ATTRIBUTES
-from hqm.builders.lexicon import near_names, singular, with_article
+from hqm.builders.lexicon import (
+    POSTURES,
+    be,
+    brought_in,
+    excludes,
+    near_names,
+    singular,
+    well_formed,
+    with_article,
+)
 from hqm.respondents.base import Respondent
 from hqm.scoring.parsers import refuses
 from hqm.store.database import Store, ask
@@ -26,29 +35,39 @@ from hqm.types import Response
 KINDS = ("object", "attribute", "relation", "event")
 WORDS = 2
 """So many words more or fewer than the true caption has, at most."""
+ATTRIBUTE_KINDS = ("color", "size", "state", "material", "weather", "action")
+COLORS = tuple(
+    color
+    for color in ATTRIBUTES["color"].split()
+    if color not in ("orange", "gold", "silver", "tan", "beige", "gray", "grey")
+)
+_EXCLUSIVE = frozenset((*ATTRIBUTES["color"].split(), *POSTURES))
 _OPPOSITES = (("to the left of", "to the right of"), ("above", "below"))
+_ADULT = frozenset("man men woman women people person lady couple guy".split())
+_AGES = ("young", "old")
 _WORDS = {
     "object": (
         "dog cat horse cow sheep elephant bear zebra giraffe bird".split(),
         "car bus truck train boat bicycle motorcycle airplane".split(),
-        "pizza cake sandwich banana apple broccoli".split(),
+        "pizza cake sandwich banana apple".split(),
         "chair couch bed bench toilet sink refrigerator".split(),
-        "skateboard surfboard snowboard kite frisbee".split(),
+        "skateboard surfboard snowboard".split(),
         "laptop phone keyboard clock vase umbrella".split(),
     ),
     "attribute": (
-        [
-            color
-            for color in ATTRIBUTES["color"].split()
-            if color not in ("orange", "gold", "silver", "tan", "beige", "gray", "grey")
-        ],
+        list(COLORS),
         ["wooden", "metal", "plastic", "brick", "stone"],
-        ["young", "old"],
+        list(_AGES),
         ["two", "three", "four", "five"],
     ),
-    "relation": (["above", "below", "under"], ["left", "right"], ["inside", "outside"]),
+    "relation": (
+        ["above", "below", "under"],
+        ["on top of", "under", "next to"],
+        ["in front of", "behind"],
+        ["inside", "outside"],
+    ),
     "event": (
-        "sitting standing running lying jumping walking sleeping".split(),
+        "sitting standing walking lying sleeping running".split(),
         "eating holding watching carrying".split(),
         "flying swimming".split(),
     ),
@@ -56,26 +75,25 @@ _WORDS = {
 """Kind -> groups of words that can stand for each other in a sentence; what is exchanged stays in
 its group.
 """
+_SAID = re.compile(
+    rf"\b(?:{'|'.join(word for groups in _WORDS.values() for group in groups for word in group)})\b",
+    re.IGNORECASE,
+)
 _BOTH = frozenset(
-    frozenset(pair.split())
+    frozenset(pair.split(" / "))
     for pair in (
-        "below under",
-        "eating holding",
-        "eating watching",
-        "holding watching",
-        "carrying holding",
-        "carrying watching",
-        "carrying eating",
-        "sitting sleeping",
-        "lying sleeping",
-        "lying sitting",
-        "standing sleeping",
-        "running walking",
-        "standing walking",
-        "keyboard laptop",
-        "bench chair",
-        "brick stone",
-        "pink red",
+        "below / under",
+        "next to / under",
+        "eating / holding",
+        "eating / watching",
+        "holding / watching",
+        "carrying / holding",
+        "carrying / watching",
+        "carrying / eating",
+        "keyboard / laptop",
+        "bench / chair",
+        "brick / stone",
+        "sink / toilet",
     )
 )
 """Pairs of words that may both be true of one thing, or that viewers take for each other: neither
@@ -83,11 +101,63 @@ is put for the other.
 """
 _LIVING = frozenset(
     "man men woman women person people boy boys girl girls child children kid kids guy lady player"
-    " players rider surfer skier skateboarder couple group baby dog dogs cat cats horse horses cow"
+    " players rider surfer skier skateboarder baby dog dogs cat cats horse horses cow"
     " cows sheep elephant elephants bear bears zebra zebras giraffe giraffes bird birds animal"
     " animals puppy kitten duck ducks he she".split()
 )
 """What can do something: a table stands, and nobody can say that it sits."""
+_DETERMINER = r"(?:the|a|an|his|her|their|its|some|two|three)"
+_FOLLOWS = {
+    "relation": re.compile(rf" (?:of )?{_DETERMINER} (?!while|as|and)(?P<thing>[a-z ]+)"),
+    "transitive": re.compile(rf" {_DETERMINER} "),
+    "event": re.compile(
+        r"[.,]$| (?:in|on|at|near|next to|beside|by|along|behind|under|together|outside|inside"
+        r"|through|across|against|alone|among|between) "
+    ),
+    "object": re.compile(
+        r"[.,]| (?:in|on|at|near|next|beside|by|with|and|or|is|are|that|which|under|behind|inside"
+        r"|outside|of|to|for|from|while|sitting|standing|lying|parked|sits|stands) "
+    ),
+}
+"""What may stand behind a word of this kind, so that it has the sense of its list."""
+_SPOT = re.compile(
+    r" (?P<how>\w+)(?: \w+){0,3}? (?P<what>grass|field|bench|bed|couch|chair|table|street|road|toilet"
+    r"|snow|water)\b"
+)
+"""Where something is done, by the places that leave few things to do there."""
+_BEFORE_THING = frozenset(
+    "a an the one two three his her their its large small big little old young new white black red"
+    " blue green yellow brown gray dirty clean open empty wooden".split()
+)
+"""What may stand before a thing: behind "teddy" a bear is no bear."""
+_NO_PLACE = {
+    "above": "umbrella umbrellas",
+    "below": "",
+    "inside": "",
+    "outside": "",
+    "on top of": (
+        "hill mountain park runway field ground floor water snow grass road street beach slope ocean"
+        " lake sand track tracks court wave waves other tower"
+    ),
+    "under": (
+        "umbrella umbrellas tree trees sky sun light lights roof canopy awning water snow clouds"
+        " supervision blanket blankets"
+    ),
+    "in front of": (
+        "camera computer laptop tv television screen monitor desk counter table keyboard cake pizza"
+        " plate food bar car bus truck train van motorcycle bike bicycle vehicle plane airplane"
+        " other crowd"
+    ),
+}
+"""Word -> things for which the opposite place makes no sense, or may hold as well."""
+_NO_PLACE["behind"] = _NO_PLACE["in front of"]
+_NO_PLACE["next to"] = f"{_NO_PLACE['on top of']} river man woman boy girl person people fence tree"
+_FIXED = re.compile(
+    r"^(?: fashioned|-fashioned| way| tone| wine| bear| board| box| onions?| beans?| peppers?| tea"
+    r"| rice| sauce| meat| story| level| piece| part| decker| sky| skies"
+    r"|\.)"
+)
+"""Words behind an attribute with which it is one name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +165,11 @@ class Slot:
     """A span of a caption that can be replaced, with its replacements."""
 
     kind: str
-    start: int
     text: str
     others: tuple[str, ...]
+    start: int = 0
+    about: str = ""
+    """Of what it is said, where the words say no more than that."""
     objects: tuple[str, ...] = ()
     why: str = ""
 
@@ -116,35 +188,22 @@ class Caption:
 class Change:
     """A caption in which one span was exchanged."""
 
-    kind: str
-    text: str
-    start: int
-    before: str
+    slot: Slot
     after: str
-    others: tuple[str, ...]
-    objects: tuple[str, ...]
-    why: str
+    start: int
+    text: str
 
 
 def captions_of(graphs: Sequence[SceneGraph]) -> Iterator[Caption]:
-    """Return each picture's captions: the annotated ones, or one made from the scene graph."""
+    """Return each picture's captions: the annotated ones, or some made from the scene graph."""
     names = sorted({thing.name for graph in graphs for thing in graph.objects})
-    colors = sorted(
-        {value for graph in graphs for thing in graph.objects for value in thing.values("color")}
-    )
-    actions = sorted(
-        {
-            (thing.name, v)
-            for graph in graphs
-            for thing in graph.objects
-            for v in thing.values("action")
-        }
-    )
+    known = values_of(graphs)
+    colored = frozenset(name for name, kind in known if kind == "color")
     for graph in graphs:
         if graph.captions:
             yield from _annotated(graph)
         else:
-            yield from _described(graph, names, colors, actions)
+            yield from _described(graph, names, colored, known)
 
 
 def changes_of(caption: Caption) -> tuple[Change, ...]:
@@ -157,29 +216,19 @@ def changes_of(caption: Caption) -> tuple[Change, ...]:
             before, after = caption.text[: slot.start], caption.text[slot.start + len(slot.text) :]
             text, start = _joined(before, other, after)
             made.append(
-                Change(
-                    kind=slot.kind,
-                    text=text,
-                    start=start,
-                    before=slot.text,
-                    after=other,
-                    others=slot.others,
-                    objects=slot.objects,
-                    why=slot.why,
-                )
+                Change(slot=slot, after=text[start : start + len(other)], start=start, text=text)
             )
     return tuple(made)
 
 
 def _joined(before: str, value: str, after: str) -> tuple[str, int]:
-    """Replace a word in a sentence, and adapt its article."""
+    """Replace a word in a sentence, and adapt its article and its capital."""
     article = re.search(r"\b(an?) $", before, re.IGNORECASE)
     if article is not None:
-        right = with_article(value).split()[0]
-        right = right if right in ("a", "an") else "a"
+        right = "an" if with_article(value).startswith("an ") else "a"
         right = right.capitalize() if article[1][0].isupper() else right
         before = f"{before[: article.start()]}{right} "
-    return before + value + after, len(before)
+    return before + (value if before else f"{value[0].upper()}{value[1:]}") + after, len(before)
 
 
 def _annotated(graph: SceneGraph) -> Iterator[Caption]:
@@ -192,32 +241,42 @@ def _annotated(graph: SceneGraph) -> Iterator[Caption]:
     there = everything | {word for name in graph.present for word in (name, *near_names(name))}
     for text in graph.captions:
         clean = " ".join(text.split()).rstrip(" .")
-        if not 4 <= len(clean.split()) <= 40:
+        if not 4 <= len(clean.split()) <= 40 or not well_formed(clean):
             continue
         clean = f"{clean[0].upper()}{clean[1:]}."
         slots = []
-        for match in re.finditer(r"[A-Za-z]+", clean):
+        for match in _SAID.finditer(clean):
             word = match[0].lower()
             for kind, groups in _WORDS.items():
-                group = next((group for group in groups if word in group), None)
-                if group is None or not _fits(kind, clean, match):
+                own = [group for group in groups if word in group]
+                if not own or not _fits(kind, clean, match):
                     continue
                 others = tuple(
-                    other if match[0].islower() else other.capitalize()
-                    for other in group
+                    other if match[0][0].islower() else f"{other[0].upper()}{other[1:]}"
+                    for other in dict.fromkeys(other for group in own for other in group)
                     if other != word
                     and other not in there
                     and not near_names(other) & there
                     and frozenset((word, other)) not in _BOTH
+                    and (not {word, other} <= _EXCLUSIVE or excludes(word, other))
                 )
                 if others:
+                    why = "no caption and no object of the picture has it"
+                    # who walks walks through, and who sits sits on: the place says what is done
+                    spot = _SPOT.match(clean[match.end() :])
+                    where = (
+                        clean[match.end() :].split()[:1]
+                        if spot is None
+                        else [spot["how"], spot["what"]]
+                    )
                     slots.append(
                         Slot(
                             kind=kind,
                             start=match.start(),
                             text=match[0],
                             others=others,
-                            why="no caption and no object of the picture has it",
+                            about=" ".join(where) if kind == "event" else "",
+                            why=why,
                         )
                     )
         yield Caption(image=graph.image.id, file=graph.image.file, text=clean, slots=tuple(slots))
@@ -225,25 +284,49 @@ def _annotated(graph: SceneGraph) -> Iterator[Caption]:
 
 def _fits(kind: str, text: str, match: re.Match[str]) -> bool:
     """Whether a word is used in the sense of its list: a position, an action, or a thing and no
-    brand.
+    brand or part of a name.
     """
-    before = text[: match.start()].lower().split()
+    before, behind = text[: match.start()].lower().split(), text[match.end() :]
+    word, last = match[0].lower(), before[-1] if before else ""
     if kind == "relation":
-        # a preposition with nothing behind it is an adverb
-        behind = r" (?:of |the |a |an |his |her |their |its |some |two )"
-        return re.match(behind, text[match.end() :]) is not None
+        follows = _FOLLOWS[kind].match(behind)
+        if follows is None or last == "the" or behind[follows.end() :].startswith("'"):
+            return False
+        return _thing_in(follows["thing"]).isdisjoint(_NO_PLACE[word].split())
     if kind == "event":
-        return bool(_LIVING & set(before[-4:]))
+        transitive = word in _WORDS["event"][1]
+        follows = _FOLLOWS["transitive" if transitive else "event"].match(behind)
+        verbs = re.findall(r"\b[a-z]{2,}ing\b", text.lower())
+        alone = len(verbs) == 1 and not re.search(r"\bair\b", text)
+        return follows is not None and alone and bool(_LIVING & set(before[-4:]))
     if kind == "object":
-        return not match[0][0].isupper() or not before
-    return not text[match.end() :].startswith((" fashioned", "-fashioned"))
+        flies = re.search(r"\b(?:fl(?:y|ies|ying|ew)|another|other)\b", text.lower())
+        return (
+            (not before or (match[0].islower() and last in _BEFORE_THING))
+            and _FOLLOWS[kind].match(behind) is not None
+            and flies is None
+        )
+    near = {*before[-2:], *re.findall("[a-z]+", behind.lower())[:2]}
+    if word in _AGES:
+        return bool(_ADULT & set(behind.split()[:1]))
+    return (
+        _FIXED.match(behind) is None
+        and last not in ("year", "month", "one", "each")
+        and near.isdisjoint(ATTRIBUTES["color"].split())
+    )
+
+
+def _thing_in(words: str) -> set[str]:
+    """The words of the noun phrase that a text begins with."""
+    return set(
+        re.split(r" (?:with|and|in|on|at|near|of|to|next|that|which|while) ", f"{words} ")[
+            0
+        ].split()
+    )
 
 
 def _described(
-    graph: SceneGraph,
-    names: Sequence[str],
-    colors: Sequence[str],
-    actions: Sequence[tuple[str, str]],
+    graph: SceneGraph, names: Sequence[str], colored: frozenset[str], known: Values
 ) -> Iterator[Caption]:
     """Captions from a scene graph: where one thing lies, what a thing looks like, and what somebody
     does.
@@ -251,123 +334,90 @@ def _described(
     missing = tuple(
         name for name in names if name in graph.absent and not near_names(name) & graph.present
     )
-    actor = next(
-        (t for t in graph.objects if len(t.values("action")) == 1 and graph.only(t.name) is t), None
-    )
+
+    def named(thing: Object) -> list[str | Slot]:
+        return _named(graph, thing, missing, colored)
+
     for relation in graph.relations:
         a, b = graph.by_id[relation.subject], graph.by_id[relation.object]
         pair = next((pair for pair in _OPPOSITES if relation.predicate in pair), None)
         first, second = phrase_for(graph, a), phrase_for(graph, b)
         if pair is None or not relation.holds or not first or not second:
             continue
-        builder = _Builder()
-        _named(builder, graph, a, missing, colors, capital=True)
-        builder.add(" is ")
-        other = tuple(word for word in pair if word != relation.predicate)
-        builder.slot(
-            "relation", relation.predicate, other, (a.id, b.id), "the annotation says the opposite"
+        lies = Slot(
+            kind="relation",
+            text=relation.predicate,
+            others=tuple(word for word in pair if word != relation.predicate),
+            objects=(a.id, b.id),
+            why="the annotation says the opposite",
         )
-        builder.add(" ")
-        _named(builder, graph, b, missing, colors)
-        if actor is not None and actor is not a and actor is not b:
-            builder.add(" and the ")
-            _acting(builder, actor, actions)
-        builder.add(".")
-        yield Caption(
-            image=graph.image.id,
-            file=graph.image.file,
-            text=builder.text,
-            slots=tuple(builder.slots),
-        )
-    if actor is not None:
+        yield _sentence(graph, *named(a), f" {be(a.name)} ", lies, " ", *named(b))
+    for number, thing in enumerate(graph.objects):
+        if graph.only(thing.name) is not thing or thing.name in graph.image.doubtful:
+            continue
         others = [
-            thing
-            for thing in graph.objects
-            if thing is not actor and thing.name != actor.name and phrase_for(graph, thing)
+            other
+            for other in (*graph.objects[number + 1 :], *graph.objects[:number])
+            if other.name != thing.name and phrase_for(graph, other)
         ]
-        for thing in others[:2]:
-            builder = _Builder()
-            builder.add("The ")
-            _acting(builder, actor, actions)
-            builder.add(" and there is ")
-            _named(builder, graph, thing, missing, colors)
-            builder.add(".")
-            yield Caption(
-                image=graph.image.id,
-                file=graph.image.file,
-                text=builder.text,
-                slots=tuple(builder.slots),
-            )
-
-
-class _Builder:
-    """A sentence that remembers where its spans are."""
-
-    def __init__(self) -> None:
-        self.text = ""
-        self.slots: list[Slot] = []
-
-    def add(self, text: str) -> None:
-        self.text += text
-
-    def slot(
-        self, kind: str, text: str, others: tuple[str, ...], objects: tuple[str, ...], why: str
-    ) -> None:
-        """Add a span, which can be exchanged where there are others."""
-        if others:
-            self.slots.append(
-                Slot(
-                    kind=kind,
-                    start=len(self.text),
-                    text=text,
-                    others=others,
-                    objects=objects,
-                    why=why,
+        for kind in ATTRIBUTE_KINDS:
+            wrong = wrong_values(graph, thing, kind, known.get((thing.name, kind), ()))
+            for value in thing.values(kind):
+                slot = Slot(
+                    kind="event" if kind == "action" else "attribute",
+                    text=value,
+                    others=wrong,
+                    about=thing.name,
+                    objects=(thing.id,),
+                    why=f"the only {thing.name} is not so by the annotation",
                 )
-            )
-        self.text += text
+                beside = [", and ", *named(others[0]), " can be seen"] if others else []
+                yield _sentence(graph, f"The {thing.name} {be(thing.name)} ", slot, *beside)
+        if others:
+            yield _sentence(graph, *named(thing), " and ", *named(others[0]), " can be seen")
+
+
+def _sentence(graph: SceneGraph, *pieces: str | Slot) -> Caption:
+    """Put words and spans together, and note where the spans are."""
+    text, slots = "", []
+    for piece in pieces:
+        if isinstance(piece, Slot) and piece.others:
+            slots.append(replace(piece, start=len(text)))
+        text += piece.text if isinstance(piece, Slot) else piece
+    text = f"{text[0].upper()}{text[1:]}."
+    return Caption(
+        image=graph.image.id,
+        file=graph.image.file,
+        text=text,
+        slots=tuple(replace(s, text=text[s.start : s.start + len(s.text)]) for s in slots),
+    )
 
 
 def _named(
-    builder: _Builder,
-    graph: SceneGraph,
-    thing: Object,
-    missing: tuple[str, ...],
-    colors: Sequence[str],
-    capital: bool = False,
-) -> None:
-    own = thing.values("color")
-    article = with_article(own[0] if len(own) == 1 else thing.name).split()[0]
-    builder.add(f"{article.capitalize() if capital else article} ")
-    if len(own) == 1:
-        # wrong is a color that no object of the class has
-        taken = {
-            value
-            for other in graph.objects
-            if other.name == thing.name
-            for value in other.values("color")
-        }
-        wrong = tuple(color for color in colors if color not in taken)
-        builder.slot(
-            "attribute", own[0], wrong, (thing.id,), f"no {thing.name} of the picture has it"
-        )
-        builder.add(" ")
-    builder.slot(
-        "object",
-        thing.name,
-        missing,
-        (thing.id,),
-        "the annotation is complete about it and has none",
+    graph: SceneGraph, thing: Object, missing: tuple[str, ...], colored: frozenset[str]
+) -> list[str | Slot]:
+    """A thing by its name, or by its color and name where several have the name."""
+    why = "the annotation is complete about it and has none"
+    if graph.only(thing.name) is thing:
+        others = tuple(brought_in(name) for name in missing)
+        text = brought_in(thing.name)
+        return [Slot(kind="object", text=text, others=others, objects=(thing.id,), why=why)]
+    own = thing.values("color")[0]
+    taken = {v for o in graph.objects if o.name == thing.name for v in o.values("color")}
+    wrong = tuple(color for color in COLORS if all(excludes(color, value) for value in taken))
+    color = Slot(
+        kind="attribute",
+        text=own,
+        others=wrong,
+        about=thing.name,
+        objects=(thing.id,),
+        why=f"no {thing.name} of the picture has it",
     )
-
-
-def _acting(builder: _Builder, actor: Object, actions: Sequence[tuple[str, str]]) -> None:
-    own = actor.values("action")[0]
-    builder.add(f"{actor.name} is ")
-    others = tuple(value for name, value in actions if name == actor.name and value != own)
-    builder.slot(
-        "event", own, others, (actor.id,), f"the only {actor.name} does one thing by the annotation"
+    others = tuple(name for name in missing if name in colored)
+    name = Slot(
+        kind="object", text=thing.name, others=others, about=own, objects=(thing.id,), why=why
     )
+    return [f"{with_article(own).partition(' ')[0]} ", color, " ", name]
 
 
 # --- captions that a model writes, and a model that checks them ---
@@ -455,7 +505,7 @@ def changes_passed(captions: Captions, roles: Roles) -> tuple[Captions, tuple[st
         (
             caption,
             tuple(
-                replace(c, why=f"{c.why}; {checker.name} calls it false")
+                replace(c, slot=replace(c.slot, why=f"{c.slot.why}; {checker.name} calls it false"))
                 for j, c in enumerate(changes)
                 if not reasons[i, j]
             ),
@@ -513,16 +563,9 @@ def _change(text: str, response: Response | None, kind: str, why: str) -> Change
     if max(len(before), len(after)) > LONGEST or set(before[1:-1]) & set(after[1:-1]):
         return "more than one span was changed"
     values = [" ".join(words).rstrip(".,;") for words in (before, after)]
-    return Change(
-        kind=kind,
-        text=" ".join(new),
-        start=len(" ".join(new[:first])) + (first > 0),
-        before=values[0],
-        after=values[1],
-        others=(values[1],),
-        objects=(),
-        why=why,
-    )
+    start = len(" ".join(new[:first])) + (first > 0)
+    slot = Slot(kind=kind, start=start, text=values[0], others=(values[1],), why=why)
+    return Change(slot=slot, after=values[1], start=start, text=" ".join(new))
 
 
 def _shared(old: list[str], new: list[str]) -> int:

@@ -6,13 +6,15 @@ are, and a picture's name does not leave the folder of pictures.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from hqm.builders.lexicon import excludes
 
 
 class _Part(BaseModel):
@@ -119,6 +121,8 @@ class Image(_Part):
     """The classes of which the annotation says whether they are there: one that is not among the
     objects is absent.
     """
+    doubtful: frozenset[str] = frozenset()
+    """The classes of which it says both that they are there and that they are not."""
     counted: frozenset[str] = frozenset()
     """The classes of which every single instance is annotated."""
     complete: frozenset[str] = frozenset()
@@ -168,10 +172,6 @@ class SceneGraph(_Part):
     def absent(self) -> frozenset[str]:
         """The classes that are not there, by an annotation that is complete about them."""
         return self.image.exhaustive - self.present
-
-    def denied_class(self, name: str) -> bool:
-        """Whether a present name is one that the annotation calls absent as well."""
-        return bool(self.image.exhaustive) and name not in self.image.exhaustive
 
     def only(self, name: str) -> Object | None:
         """Return the only object that a name can mean, or None."""
@@ -301,3 +301,40 @@ def phrase_for(graph: SceneGraph, thing: Object) -> str:
         and (colors[0] in other.values("color") or not other.values("color"))
     ]
     return f"{colors[0]} {thing.name}" if same == [thing] else ""
+
+
+Values = Mapping[tuple[str, str], Mapping[str, int]]
+"""(class, kind of attribute) -> value -> in how many pictures an object of the class has it."""
+
+
+def values_of(graphs: Sequence[SceneGraph]) -> Values:
+    """Count the attribute values of each class, from which wrong values are chosen."""
+    held: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for graph in graphs:
+        for name, kind, value in {
+            (t.name, a.kind, a.value) for t in graph.objects for a in t.attributes if a.kind
+        }:
+            held[name, kind][value] += 1
+    return held
+
+
+def wrong_values(
+    graph: SceneGraph, thing: Object, kind: str, values: Iterable[str]
+) -> tuple[str, ...]:
+    """Of the values that objects of a class have, those that this object does not have.
+
+    The annotation denies them, or is complete about their kind, or the one value that it gives
+    leaves no room for them.
+    """
+    own = thing.values(kind)
+    single = own[0] if len(own) == 1 else ""
+    return tuple(
+        value
+        for value in sorted(values)
+        if value not in own
+        and (
+            (thing.name, value) in graph.denied
+            or (single and kind in graph.image.complete)
+            or (single and not graph.denied and excludes(single, value))
+        )
+    )

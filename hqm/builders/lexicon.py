@@ -4,7 +4,9 @@ thing.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
+from itertools import pairwise
 
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 KINDS = {
@@ -32,8 +34,9 @@ _SAME = (
     "tv television monitor screen",
     "donut doughnut",
     "cell phone|phone|telephone|mobile phone",
-    "airplane plane jet",
-    "person man woman boy girl child lady guy people player rider",
+    "airplane plane jet aircraft jetliner airliner",
+    "person man woman boy girl child lady guy people player rider skier surfer skateboarder"
+    " snowboarder catcher umpire policeman baby toddler kid adult",
     "bicycle bike",
     "motorcycle motorbike scooter moped",
     "refrigerator fridge",
@@ -43,14 +46,14 @@ _SAME = (
     "handbag purse bag backpack suitcase",
     "traffic light|stoplight|street light",
     "cup|wine glass|glass|mug|bowl",
-    "car truck van bus vehicle",
+    "car truck van bus vehicle suv lorry taxi jeep pickup minivan ambulance",
     "sheep lamb goat",
-    "cow bull cattle ox",
+    "cow bull cattle ox calf",
     "dog puppy",
     "cat kitten",
     "horse pony",
     "bird duck goose seagull",
-    "boat ship",
+    "boat ship yacht ferry canoe kayak sailboat",
     "laptop computer",
     "remote controller",
     "oven stove microwave toaster",
@@ -92,6 +95,77 @@ def near_names(name: str) -> frozenset[str]:
     return _near().get(name, frozenset())
 
 
+_NEAR_COLORS = tuple(
+    frozenset(group.split())
+    for group in (
+        "white silver beige gray grey tan",
+        "black gray grey silver",
+        "red pink orange purple brown",
+        "yellow gold orange tan beige brown",
+        "blue purple green",
+    )
+)
+POSTURES = (
+    "sitting standing running lying jumping walking sleeping swimming flying skiing surfing riding"
+    " skateboarding kneeling crouching squatting climbing".split()
+)
+"""What a body does as a whole."""
+_BOTH = frozenset(
+    frozenset(pair.split())
+    for pair in (
+        "sitting sleeping",
+        "lying sleeping",
+        "lying sitting",
+        "standing sleeping",
+        "running walking",
+        "standing walking",
+        "running jumping",
+        "sitting riding",
+        "sitting crouching",
+        "sitting squatting",
+        "sitting kneeling",
+        "crouching squatting",
+        "crouching kneeling",
+        "squatting kneeling",
+        "standing surfing",
+        "standing skiing",
+        "standing skateboarding",
+        "standing riding",
+        "jumping skiing",
+        "jumping skateboarding",
+        "jumping surfing",
+        "jumping flying",
+        "running riding",
+        "walking riding",
+        "walking climbing",
+        "jumping riding",
+        "crouching surfing",
+        "lying surfing",
+        "swimming surfing",
+        "riding surfing",
+        "riding skateboarding",
+        "walking skiing",
+        "crouching skateboarding",
+        "crouching skiing",
+    )
+)
+
+
+def excludes(a: str, b: str) -> bool:
+    """Whether two words cannot both be said of one thing: colors that nobody takes for each other,
+    and what a body does in one place only.
+
+    >>> excludes("red", "blue"), excludes("red", "pink"), excludes("standing", "lying down")
+    (True, False, True)
+    """
+    first, second = a.split()[0], b.split()[0]
+    if first == second:
+        return False
+    if {a, b} <= set(KINDS["color"].split()):
+        return not any({a, b} <= group for group in _NEAR_COLORS)
+    return {first, second} <= set(POSTURES) and frozenset((first, second)) not in _BOTH
+
+
 def kind_of_attribute(value: str) -> str:
     """Of which kind an attribute is; empty where no list has it.
 
@@ -107,27 +181,114 @@ _PLURAL_ONLY = frozenset(
     "skis scissors pants glasses shorts trousers jeans stairs clothes sunglasses".split()
 )
 _MASS = frozenset(
-    "grass water sand snow broccoli furniture sky food luggage traffic ground dirt smoke".split()
+    "grass water sand snow broccoli furniture food luggage baggage traffic dirt smoke coffee juice"
+    " milk rice bread cheese wine beer ice meat cream sauce money charcoal bamboo toothpaste shampoo"
+    " cola ginger pulp tinfoil fruit hair mud wood lettuce spray butter soup tea corn foliage gravel"
+    " shrubbery pasta spinach silverware clothing jewelry pavement asphalt".split()
+)
+_ONE_OF = frozenset(
+    "sky sun moon ground horizon waterfront countryside sea ocean floor background".split()
 )
 
 
 def with_article(name: str) -> str:
-    """A name with its article; a plural or a mass noun has none of its own.
+    """A name with its article, as a question whether it is there has it.
 
     >>> [with_article(name) for name in ("umbrella", "unicycle", "hour hand", "scissors")]
     ['an umbrella', 'a unicycle', 'an hour hand', 'a pair of scissors']
+    >>> [with_article(name) for name in ("grass", "trees", "sky")]
+    ['any grass', 'any trees', 'the sky']
     """
+    name = re.sub(r"\btv\b", "TV", name)
     first, last = name.split()[0], name.split()[-1]
+    if last in _ONE_OF:
+        return f"the {name}"
     if last in _PLURAL_ONLY:
         return (
             f"a pair of {name}"
             if last in ("scissors", "pants", "glasses", "shorts", "skis")
             else f"any {name}"
         )
-    if name in _MASS or (is_plural(name) and last not in _PLURAL_ONLY):
+    if last in _MASS or is_plural(name):
         return f"any {name}"
     vowel = (first[0] in "aeiou" and not first.startswith(_NO_VOWEL)) or first.startswith(_MUTE)
     return f"{'an' if vowel else 'a'} {name}"
+
+
+def is_mass(name: str) -> bool:
+    """Whether a name is of a mass, which nobody counts."""
+    return name.split()[-1] in _MASS | _ONE_OF
+
+
+def brought_in(name: str) -> str:
+    """A name as a statement speaks of it for the first time.
+
+    >>> [brought_in(name) for name in ("umbrella", "grass", "trees", "sky")]
+    ['an umbrella', 'some grass', 'some trees', 'the sky']
+    """
+    article, _, rest = with_article(name).partition(" ")
+    return f"{'some' if article == 'any' else article} {rest}"
+
+
+_NO_ACTION = frozenset(
+    "raise strike bend hold take get make put carry wear stop park start have be look seem".split()
+)
+"""Verbs that name no action, or none without what stands behind them."""
+
+
+@lru_cache(maxsize=4096)
+def participle(action: str) -> str:
+    """What somebody is doing, as it stands behind "is"; empty where the words name no action.
+
+    >>> [participle(words) for words in ("run", "play ball", "riding a bike", "horseback riding")]
+    ['running', 'playing ball', 'riding a bike', 'horseback riding']
+    >>> [participle(words) for words in ("open", "uneven", "upside down", "raise", "half-squat")]
+    ['', '', '', '', '']
+    """
+    from lemminflect import getAllLemmas, getInflection
+
+    first, _, rest = action.lower().partition(" ")
+    kinds = getAllLemmas(first)
+    verb = next(iter(kinds.get("VERB", ())), "")
+    if rest.endswith("ing") and not verb:
+        return action.lower()
+    bare = not rest and not {first, verb}.isdisjoint(_NO_ACTION)
+    if not verb or bare or first in _VAGUE:
+        return ""
+    if first.endswith("ing") and verb != first:
+        return action.lower()
+    if verb != first or "ADJ" in kinds:
+        return ""
+    return f"{next(iter(getInflection(first, 'VBG')))} {rest}".strip()
+
+
+_VAGUE = frozenset(
+    "sensory obvious rare prominent eye-catching simple complex complete incomplete beautiful"
+    " good-looking cute spectacular picturesque lively vibrant restless comfortable uncomfortable"
+    " delicious loose firm hard fresh neat pristine gentle soft plain vast endless hidden"
+    " lower close started starting grounded tight sturdy raw squat peaceful".split()
+)
+"""What one viewer sees and another does not."""
+
+
+@lru_cache(maxsize=4096)
+def is_state(words: str) -> bool:
+    """Whether words can stand behind "is" and say how a thing looks, for any viewer.
+
+    >>> [is_state(words) for words in ("wet", "deep blue", "damaged", "shaded by trees")]
+    [True, True, True, True]
+    >>> [is_state(words) for words in ("rolling waves", "2", "sit", "natural wood", "lively")]
+    [False, False, False, False, False]
+    """
+    from lemminflect import getAllLemmas
+
+    first, last = words.split()[0], words.split()[-1]
+    if not _VAGUE.isdisjoint(re.split("[ -]", words)) or last in _MASS or not words[0].isalpha():
+        return False
+    if re.match(r"\w+ed (?:by|in|with|on|from) ", words):
+        return "VERB" in getAllLemmas(first)
+    kinds = getAllLemmas(last.rpartition("-")[2])
+    return "ADJ" in kinds or ("VERB" in kinds and last.endswith(("ed", "ing")))
 
 
 @lru_cache(maxsize=4096)
@@ -139,6 +300,99 @@ def is_plural(name: str) -> bool:
     """
     last = name.split()[-1]
     return last.endswith("s") and singular(last) != last
+
+
+def be(name: str) -> str:
+    """The verb that a name takes.
+
+    >>> be("dog"), be("trees"), be("scissors"), be("grass")
+    ('is', 'are', 'are', 'is')
+    """
+    return "are" if is_plural(name) or name.split()[-1] in _PLURAL_ONLY else "is"
+
+
+_CLOSED = frozenset(
+    "a of the with and at an for from into during three beside against towards four onto among atop"
+    " toward beneath but if frisbee teddy skateboarder snowboarder sunglasses cellphone jetliner"
+    " trunk reflection countertop tv or amongst upon five six seven eight nine ten".split()
+)
+"""Words that the dictionary of inflections does not list."""
+_MANY = frozenset(
+    "people men women children sheep cattle couple group there they that which".split()
+)
+
+
+_SLIP = re.compile(
+    r"[^\w\s,.'\"-]|\.\S|-[.-]|\bit's\b|\b(?:is|are) \w+ (?:is|are)\b|\b(?:people|men) an? "
+    r"|\b(?:two|three|four|five|several|many|\d+) (?:woman|man|child|person|boy|girl)\b",
+    re.IGNORECASE,
+)
+
+
+def well_formed(text: str) -> bool:
+    """Whether a sentence has no slip that can be told from its words: an unknown word, a wrong
+    article, a name in two parts, a verb that does not agree, a stray sign.
+
+    >>> well_formed("Two dogs are on a couch"), well_formed("The man in the red hat is old")
+    (True, True)
+    >>> wrong = "A man bursking", "an red car", "a suit case", "The dogs is here", "Bear are in it"
+    >>> any(well_formed(text) for text in wrong)
+    False
+    """
+    if _SLIP.search(text):
+        return False
+    words = re.findall(r"[\w'-]+", text)
+    if sum(word.isupper() and len(word) > 1 for word in words) > 1:
+        return False
+    for before, word in zip(["", *words], words, strict=False):
+        article = with_article(word.lower()).partition(" ")[0]
+        if before.lower() in ("a", "an") and article in ("a", "an") and article != before.lower():
+            return False
+        if min(len(before), len(word)) > 2 and "NOUN" in kinds_of(f"{before}{word}".lower()):
+            return False  # "a suit case"
+        if word == "is" and before in ("people", "men", "women", "children"):
+            return False
+        if (
+            word in ("is", "are")
+            and before[:1].isalpha()
+            and not _agrees(before.lower(), word, text)
+        ):
+            return False
+    return all(
+        kinds_of(word) or word in _CLOSED for word in words if word.islower() and word.isalpha()
+    )
+
+
+def _agrees(noun: str, verb: str, text: str) -> bool:
+    if verb == "is":
+        return not (is_plural(noun) and "NOUN" in kinds_of(noun) and f"of {noun} is" not in text)
+    several = is_plural(noun) or noun in _MANY or " and " in text or " of " in text
+    return several or "NOUN" not in kinds_of(noun)
+
+
+@lru_cache(maxsize=65536)
+def kinds_of(word: str) -> frozenset[str]:
+    """The parts of speech that a word can be: NOUN, VERB, ADJ and so on."""
+    from lemminflect import getAllLemmas
+
+    return frozenset(getAllLemmas(word))
+
+
+def noun_pairs(text: str) -> list[tuple[str, str]]:
+    """Words of a sentence that stand side by side, of which the second can only be a noun.
+
+    >>> noun_pairs("A cat under a ball building"), noun_pairs("An old street sign")
+    ([('ball', 'building')], [('street', 'sign')])
+    """
+    words = re.findall("[a-z']+", text.lower())
+    return [
+        (a, b)
+        for a, b in pairwise(words)
+        if len(a) > 3
+        and "NOUN" in kinds_of(a)
+        and kinds_of(a).isdisjoint(("ADJ", "ADV"))
+        and (kinds_of(b) == {"NOUN"} or b in ("building", "sign"))
+    ]
 
 
 @lru_cache(maxsize=4096)

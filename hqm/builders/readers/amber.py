@@ -3,7 +3,8 @@
 A generative annotation lists the objects that are there (`truth`) and those that a model may make
 up (`hallu`). The discriminative questions say more, by their answers: states, numbers, actions,
 contact, and objects that are not there. A word that is listed both as true and as made up (63 in
-the release) says nothing.
+the release) says nothing. An action is what somebody is doing ("run" becomes "running"), and a
+state how a thing looks; what is neither ("Is the sea rolling waves?") is left out.
 """
 
 from __future__ import annotations
@@ -14,11 +15,40 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hqm.builders.graph import Attribute, Image, Object, Relation, SceneGraph
-from hqm.builders.lexicon import NUMBERS, kind_of_attribute, singular
+from hqm.builders.lexicon import (
+    NUMBERS,
+    POSTURES,
+    is_state,
+    kind_of_attribute,
+    participle,
+    singular,
+)
 from hqm.builders.source import Reader, Source, digest_of, rows, text, words
 from hqm.errors import DataError
 from hqm.files.records import read_json
 
+_NAMES = {
+    "leave": "leaf",
+    "earing": "earring",
+    "seegull": "seagull",
+    "scoon": "spoon",
+    "motorbike": "motorcycle",
+    "electrombile": "electric scooter",
+    "stair": "staircase",
+    "tap": "faucet",
+    "court": "sports court",
+}
+"""What AMBER's release misspells, or names as nobody does."""
+_NO_NAMES = frozenset(
+    "hot baconic doghole showerpuff core support sound tennis line signal holder pulp cable cream"
+    " sailing note pad spray alarm file sheet goal bar opener drain lounge bath can rugby earphone cowpea".split()
+)
+"""Names of the release that leave open what is meant, such as half of a name."""
+_SWITCHES = frozenset(
+    "streetlamp lamp light faucet phone television monitor computer motorcycle car socket".split()
+)
+_SWITCHED = {"open": "turned on", "closed": "turned off", "close": "turned off"}
+"""What the release calls open and closed of things that are switched."""
 _CITATION = "Wang et al. (2023), AMBER (arXiv 2311.07397)"
 _ACTION = re.compile(r"^Does the (?P<name>\w+) (?P<value>.+) in this image\?$")
 _STATE = re.compile(r"^Is the (?P<both>.+) in this image\?$")
@@ -35,11 +65,29 @@ class _Facts:
 
     present: list[str] = field(default_factory=list)
     made_up: set[str] = field(default_factory=set)
-    states: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    actions: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    attributes: dict[str, dict[str, Attribute]] = field(default_factory=lambda: defaultdict(dict))
     denied: set[tuple[str, str]] = field(default_factory=set)
     numbers: dict[str, int] = field(default_factory=dict)
     contact: dict[tuple[str, str], bool] = field(default_factory=dict)
+
+    def note(self, name: str, words: str, holds: bool, *, state: bool) -> None:
+        """Take a state or an action of an object, where the words are either."""
+        words = _SWITCHED.get(words, words) if name in _SWITCHES else words
+        doing = participle(words)
+        if state and doing.partition(" ")[0] not in POSTURES:
+            doing = ""
+        if not name or not (doing or is_state(words) or words in _SWITCHED.values()):
+            return
+        value, kind = doing or words, "action" if doing else kind_of_attribute(words) or "state"
+        if holds:
+            self.attributes[name][value] = Attribute(value=value, kind=kind)
+        else:
+            self.denied.add((name, value))
+
+
+def _named(word: str) -> str:
+    """An object's name as people spell it; empty where it leaves open what is meant."""
+    return "" if word in _NO_NAMES else _NAMES.get(word, word)
 
 
 def is_amber(path: Path) -> bool:
@@ -71,8 +119,8 @@ def read_amber(path: Path) -> Source:
                 words(answer.get(name), f"{name} of the annotation {key} is", files[0])
                 for name in ("truth", "hallu")
             )
-            facts[image].present += true
-            facts[image].made_up |= set(made_up)
+            facts[image].present += filter(None, map(_named, true))
+            facts[image].made_up |= set(filter(None, map(_named, made_up)))
             continue
         answered = str(answer.get("truth")).lower()
         if answered not in ("yes", "no"):
@@ -94,54 +142,47 @@ def read_amber(path: Path) -> Source:
 
 def _note(held: _Facts, query: str, holds: bool, kind: str) -> None:
     if (answered := _CONTACT.match(query)) is not None:
-        held.contact[answered["a"], answered["b"]] = holds
+        a, b = _named(answered["a"]), _named(answered["b"])
+        if a and b and a != b:
+            held.contact[a, b] = holds
     elif (answered := _THERE.match(query)) is not None:
-        if not holds:
-            held.made_up.add(answered["name"])
+        name = _named(answered["name"])
+        if name and not holds:
+            held.made_up.add(name)
     elif (answered := _NUMBER.match(query)) is not None and answered["number"] in NUMBERS:
-        if holds:
-            held.numbers[singular(answered["name"])] = NUMBERS.index(answered["number"])
+        name = _named(singular(answered["name"]))
+        if name and holds:
+            held.numbers[name] = NUMBERS.index(answered["number"])
     elif (answered := _ACTION.match(query)) is not None:
-        if holds:
-            held.actions[answered["name"]].append(answered["value"])
-        else:
-            held.denied.add((answered["name"], answered["value"]))
+        held.note(_named(answered["name"]), answered["value"], holds, state=False)
     elif (answered := _STATE.match(query)) is not None and "state" in kind:
         # the object is the longest name that is known to be there
         known = [name for name in held.present if answered["both"].startswith(f"{name} ")]
-        name = max(known, key=len, default=answered["both"].partition(" ")[0])
-        value = answered["both"].removeprefix(name).strip()
-        if value and holds:
-            held.states[name].append(value)
-        elif value:
-            held.denied.add((name, value))
+        word = max(known, key=len, default=answered["both"].partition(" ")[0])
+        if value := answered["both"].removeprefix(word).strip():
+            held.note(_named(word), value, holds, state=True)
 
 
 def _graph(image: str, held: _Facts) -> SceneGraph:
     names = dict.fromkeys(
         [
             *held.present,
-            *held.states,
-            *held.actions,
+            *held.attributes,
             *held.numbers,
             *(n for pair in held.contact for n in pair),
         ]
     )
+    names.pop("", None)
     doubtful = held.made_up & set(names)
-    objects = []
-    for name in names:
-        attributes = [
-            Attribute(value=v, kind=kind_of_attribute(v) or "state")
-            for v in dict.fromkeys(held.states.get(name, ()))
-        ]
-        attributes += [
-            Attribute(value=v, kind="action") for v in dict.fromkeys(held.actions.get(name, ()))
-        ]
-        many = max(held.numbers.get(name, 1), 1)
-        objects += [
-            Object(id=f"{name}-{i}", names=(name,), attributes=tuple(attributes))
-            for i in range(many)
-        ]
+    objects = [
+        Object(
+            id=f"{name}-{i}",
+            names=(name,),
+            attributes=tuple(held.attributes.get(name, {}).values()),
+        )
+        for name in names
+        for i in range(max(held.numbers.get(name, 1), 1))
+    ]
     relations = [
         Relation(
             id=f"contact-{a}-{b}",
@@ -152,7 +193,6 @@ def _graph(image: str, held: _Facts) -> SceneGraph:
             holds=holds,
         )
         for (a, b), holds in held.contact.items()
-        if a != b
     ]
     return SceneGraph(
         image=Image(
@@ -160,6 +200,7 @@ def _graph(image: str, held: _Facts) -> SceneGraph:
             file=image,
             source="AMBER",
             exhaustive=frozenset({*names, *held.made_up} - doubtful),
+            doubtful=frozenset(doubtful),
             counted=frozenset(held.numbers),
         ),
         objects=tuple(objects),

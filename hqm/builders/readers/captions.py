@@ -3,22 +3,26 @@ captions.
 
 HQH's `image_data.json` is {image id: {caption, image_information}}, regions of Visual Genome as
 lines of text. A line is `phrase X:196 Y:223 Width:149 Height:149`. The release writes the width
-twice, so that no height is known: regions give phrases and what is written in the picture, and no
-boxes. Hal-Eval has [{image, caption, hal_caption: [{type, caption}]}], true captions with those
+twice, so that no height is known. `hqm.builders.phrases` says what is understood of the phrases. Hal-Eval has [{image, caption, hal_caption: [{type, caption}]}], true captions with those
 that the release calls wrong.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path, PurePosixPath
 
-from hqm.builders.graph import Image, SceneGraph, Text
-from hqm.builders.readers.visual_genome import _SAYS
+from hqm.builders.graph import Box, Image, SceneGraph
+from hqm.builders.lexicon import noun_pairs
+from hqm.builders.phrases import described
 from hqm.builders.source import Reader, Source, digest_of, first_value, rows, table, text
 from hqm.files.records import read_json
 
-_LINE = re.compile(r"\s*X:\s*-?\d+\s*Y:\s*-?\d+\s*Width:\s*\d+\s*Height:\s*\d+\s*")
+_LINE = re.compile(r"\s*X:\s*(-?\d+)\s*Y:\s*(-?\d+)\s*Width:\s*(\d+)\s*Height:\s*\d+\s*")
+_COCO = "http://images.cocodataset.org"
+_OFTEN = 50
+"""A word in so many captions is rarely a slip."""
 _OF_HQH = "Yan et al. (2024), HQH (arXiv 2406.17115); regions of Visual Genome"
 _OF_HAL_EVAL = "Jiang et al. (2024), Hal-Eval (arXiv 2402.15721)"
 
@@ -37,22 +41,29 @@ def read_regions(path: Path) -> Source:
     for key, row in table(read_json(path), "the file", path).items():
         what = f"the picture {key}"
         record = table(row, what, path)
-        regions = text(record, "image_information", what, path)
-        phrases = [" ".join(phrase.split()) for phrase in _LINE.split(regions) if phrase.strip()]
-        texts = [
-            Text(
-                id=f"region-{i}",
-                string=match["string"].strip(),
-                carrier=match["carrier"].strip().lower(),
-            )
-            for i, phrase in enumerate(phrases)
-            if (match := _SAYS.match(phrase)) is not None and match["string"].strip()
-        ]
+        caption = text(record, "caption", what, path)
+        pieces = _LINE.split(text(record, "image_information", what, path))
+        regions: list[tuple[str, Box | None]] = []
+        for phrase, *numbers in zip(*(pieces[i::4] for i in range(4)), strict=False):
+            x, y, width = map(int, numbers)
+            if phrase.strip():
+                box = Box(x=x, y=y, width=width, height=0)
+                regions.append((" ".join(phrase.split()), box))
+        held = described(regions, caption)
         graphs.append(
             SceneGraph(
-                image=Image(id=key, file=f"{key}.jpg", source="Visual Genome"),
-                captions=(text(record, "caption", what, path), *phrases),
-                texts=tuple(texts),
+                image=Image(
+                    id=key,
+                    file=f"{key}.jpg",
+                    source="Visual Genome",
+                    exhaustive=held.exhaustive,
+                    counted=held.counted,
+                ),
+                captions=(caption, *(phrase for phrase, _ in regions)),
+                objects=held.objects,
+                relations=held.relations,
+                texts=held.texts,
+                settings=held.settings,
             )
         )
     return Source(
@@ -68,6 +79,10 @@ def read_regions(path: Path) -> Source:
 REGIONS = Reader("regions", "HQH's image_data.json", is_regions, read_regions)
 
 
+def _words(caption: str) -> frozenset[str]:
+    return frozenset(re.findall("[a-z']+", caption.lower()))
+
+
 def is_hal_eval(path: Path) -> bool:
     """Whether a file is a list of captions with wrong ones."""
     first = first_value(path, list)
@@ -78,17 +93,33 @@ def read_hal_eval(path: Path) -> Source:
     """A scene graph with the true caption of each picture; the wrong ones stand beside."""
     graphs: dict[str, SceneGraph] = {}
     wrong: dict[str, tuple[tuple[str, str], ...]] = {}
-    for i, row in enumerate(rows(read_json(path), "the file", path), 1):
+    records = rows(read_json(path), "the file", path)
+    often = Counter(word for row in records for word in _words(str(row.get("caption"))))
+    side_by_side = Counter(
+        pair for row in records for pair in set(noun_pairs(str(row.get("caption"))))
+    )
+    for i, row in enumerate(records, 1):
         what = f"row {i}"
-        image = text(row, "image", what, path)
+        image = PurePosixPath(text(row, "image", what, path))
         made_up = rows(row.get("hal_caption"), f"hal_caption of {what}", path)
-        key = f"{i}-{PurePosixPath(image).stem}"
-        graphs[key] = SceneGraph(
-            image=Image(id=key, file=PurePosixPath(image).name, source="Hal-Eval"),
-            captions=(text(row, "caption", what, path),),
-        )
+        key = f"{i}-{image.stem}"
+        true = text(row, "caption", what, path)
         wrong[key] = tuple(
             (text(each, "type", what, path), text(each, "caption", what, path)) for each in made_up
+        )
+        others = Counter(word for _, caption in wrong[key] for word in _words(caption))
+        least = len(made_up) - 1
+        slip = any(
+            others[word] < (least if often[word] < _OFTEN else least - 1) for word in _words(true)
+        ) or any(side_by_side[pair] < 2 for pair in noun_pairs(true))
+        graphs[key] = SceneGraph(
+            image=Image(
+                id=key,
+                file=image.name,
+                address=f"{_COCO}/{image}" if image.name.startswith("COCO_") else "",
+                source="Hal-Eval",
+            ),
+            captions=() if slip else (true,),
         )
     return Source(
         name=str(path),

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hqm.builders.graph import Attribute, Image, Object, SceneGraph
-from hqm.builders.lexicon import kind_of_attribute
+from hqm.builders.lexicon import kind_of_attribute, participle
 from hqm.builders.source import Reader, Source, digest_of, table, text
 from hqm.errors import DataError
 from hqm.files.records import read_json, read_records
@@ -112,9 +112,8 @@ def _person(name: str, annotation: dict[str, Any], key: str, file: Path) -> list
     who = text(
         annotation, "person" if "person" in annotation else "perosn", f"the picture {key}", file
     ).lower()
-    actions = [
-        part.strip() for part in str(annotation.get("action") or "").split(",") if part.strip()
-    ]
+    said = str(annotation.get("action") or "").lower().split(",")
+    actions = [doing for part in said if part.strip() and (doing := participle(part.strip()))]
     return [
         Object(
             id=name,

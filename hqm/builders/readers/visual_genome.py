@@ -4,18 +4,19 @@ objects.json: [{image_id, objects: [{object_id, x, y, w, h, names, synsets}]}]; 
 [{image_id, attributes: [an object with its attributes]}]; relationships.json: [{image_id,
 relationships: [{relationship_id, predicate, subject, object}]}]; region_descriptions.json: [{id,
 regions: [{region_id, phrase, x, y, width, height}]}]; image_data.json: [{image_id, width, height,
-url}]. Nothing in it is annotated to completeness, so that nothing can be asked about as absent.
+url}]. No object is annotated to completeness; what the regions of a picture say of numbers, texts,
+the setting and conspicuous things, `hqm.builders.phrases` understands.
 """
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
-from hqm.builders.graph import Attribute, Box, Image, Object, Relation, SceneGraph, Text
+from hqm.builders.graph import Attribute, Box, Image, Object, Relation, SceneGraph
 from hqm.builders.lexicon import kind_of_attribute
+from hqm.builders.phrases import described
 from hqm.builders.readers.coco import address_of
 from hqm.builders.source import Reader, Source, digest_of, number, rows, text
 from hqm.files.records import read_json
@@ -24,13 +25,6 @@ _FILES = ("objects", "attributes", "relationships", "region_descriptions", "imag
 _CITATION = (
     "Krishna et al. (2017), Visual Genome (International Journal of Computer Vision 123, 32-73)"
 )
-_SAYS = re.compile(
-    r"^(?:the |a )?(?P<carrier>[a-z ]*?(?:sign|board|screen|shirt|bus|train|plate|label|banner))"
-    r" (?:that )?(?:says|reads|reading|saying) "
-    r"['\"“]?(?P<string>[^'\"”]{1,40})['\"”]?$",
-    re.IGNORECASE,
-)
-"""A region that says what is written on something."""
 
 
 def is_visual_genome(path: Path) -> bool:
@@ -78,31 +72,25 @@ def read_visual_genome(path: Path) -> Source:
                     object=ends[1],
                 )
             )
-    captions: dict[str, list[str]] = defaultdict(list)
-    texts: dict[str, list[Text]] = defaultdict(list)
+    regions: dict[str, list[tuple[str, Box | None]]] = defaultdict(list)
     for row in held.get("region_descriptions", []):
         file = files["region_descriptions"]
         key = text(row, "id" if "id" in row else "image_id", "a picture", file)
         for record in rows(row.get("regions"), f"regions of the picture {key}", file):
             phrase = text(record, "phrase", "a region", file)
-            captions[key].append(phrase)
-            if (sign := _SAYS.match(phrase)) is not None:
-                texts[key].append(
-                    Text(
-                        id=text(record, "region_id", "a region", file),
-                        string=sign["string"].strip(),
-                        carrier=sign["carrier"].strip().lower(),
-                        region=_box(record, "width", "height", file),
-                    )
-                )
+            regions[key].append((phrase, _box(record, "width", "height", file)))
     graphs = []
-    for key in dict.fromkeys([*images, *objects, *relations, *captions]):
+    for key in dict.fromkeys([*images, *objects, *relations, *regions]):
         row = images.get(key, {})
         file = files.get("image_data", path)
         wide, high = (
             int(number(row, side, "a picture", file)) if row.get(side) is not None else 0
             for side in ("width", "height")
         )
+        phrases = described(regions[key])
+        things = tuple(objects[key].values()) or phrases.objects
+        of_class = Counter(thing.name for thing in things)
+        number_of = Counter(thing.name for thing in phrases.objects)
         graphs.append(
             SceneGraph(
                 image=Image(
@@ -112,11 +100,16 @@ def read_visual_genome(path: Path) -> Source:
                     width=wide,
                     height=high,
                     source="Visual Genome",
+                    exhaustive=phrases.exhaustive,
+                    counted=frozenset(
+                        name for name in phrases.counted if of_class[name] == number_of[name]
+                    ),
                 ),
-                objects=tuple(objects[key].values()),
-                relations=tuple(relations[key]),
-                texts=tuple(texts[key]),
-                captions=tuple(captions[key]),
+                objects=things,
+                relations=tuple(relations[key]) if objects[key] else phrases.relations,
+                texts=phrases.texts,
+                settings=phrases.settings,
+                captions=tuple(phrase for phrase, _ in regions[key]),
             )
         )
     return Source(

@@ -9,7 +9,7 @@ pictures, or with its two objects exchanged, with opposite answers.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from hqm.builders.balance import balanced, shares, with_matches
 from hqm.builders.graph import (
@@ -19,12 +19,17 @@ from hqm.builders.graph import (
     Promise,
     Question,
     SceneGraph,
+    Values,
     phrase_for,
     share_of_picture,
+    values_of,
+    wrong_values,
 )
-from hqm.builders.lexicon import NUMBERS, plural, singular
-from hqm.builders.measuring import Measured
+from hqm.builders.lexicon import NUMBERS, be, is_mass, plural, singular
+from hqm.builders.measuring import Measured, words_alone
 from hqm.builders.recipes.pope import (
+    LIMIT,
+    WORDS_ALONE,
     absent_names,
     asked_about,
     co_occurrence,
@@ -37,24 +42,14 @@ PARTS = ("existence", "state", "number", "action", "relation")
 _STATES = ("color", "size", "state", "material", "weather")
 _OVERLAP = 0.5
 _STATE = (
-    "Is the {name} {value} in this image?",
-    "Is the {name} in the image {value}?",
-    "Is it true that the {name} is {value}?",
+    "{Be} the {name} {value} in this image?",
+    "{Be} the {name} in the image {value}?",
+    "Is it true that the {name} {be} {value}?",
 )
 _NUMBER = (
     "{Are} there exactly {count} in this image?",
     "{Are} there exactly {count} in the picture?",
     "Is it true that there {are} exactly {count} in the image?",
-)
-_ACTION = (
-    "Is the {name} {value} in this image?",
-    "Is the {name} in the image {value}?",
-    "Is it true that the {name} is {value}?",
-)
-_VERB = (
-    "Does the {name} {value} in this image?",
-    "In this image, does the {name} {value}?",
-    "Can you see the {name} {value} here?",
 )
 _RELATION = (
     "Is the {a} {predicate} the {b}?",
@@ -73,27 +68,13 @@ OPPOSITE = {
     "below": "above",
 }
 
-Values = Mapping[tuple[str, str], Mapping[str, int]]
-"""(class, kind of attribute) -> value -> in how many pictures an object of the class has it."""
-
-
-def values_of(graphs: tuple[SceneGraph, ...]) -> Values:
-    """Count the attribute values of each class, from which wrong values are chosen."""
-    held: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for graph in graphs:
-        for name, kind, value in {
-            (t.name, a.kind, a.value) for t in graph.objects for a in t.attributes if a.kind
-        }:
-            held[name, kind][value] += 1
-    return held
-
 
 def alone(graph: SceneGraph) -> list[Object]:
     """Return the objects that are the only one of their class; AMBER's plurals count as one."""
     return [
         thing
         for thing in graph.objects
-        if graph.only(thing.name) is thing and not graph.denied_class(thing.name)
+        if graph.only(thing.name) is thing and thing.name not in graph.image.doubtful
     ]
 
 
@@ -107,15 +88,7 @@ def _attributes(graphs: tuple[SceneGraph, ...], values: Values, part: str) -> It
                     continue
                 others = values.get((thing.name, kind), {})
                 competing = tuple(sorted(value for value in others if value not in own))
-                # a wrong value is one that the annotation denies, or that cannot hold beside the
-                # right one
-                wrong = [
-                    value
-                    for value in competing
-                    if (thing.name, value) in graph.denied
-                    or (len(own) == 1 and kind in graph.image.complete)
-                    or (len(own) == 1 and kind == "color" and not graph.denied)
-                ]
+                wrong = wrong_values(graph, thing, kind, others)
                 for value, answer in [*((v, "yes") for v in own), *((v, "no") for v in wrong)]:
                     yield _attribute(
                         graph,
@@ -139,9 +112,7 @@ def _attribute(
     frequency: float,
     competing: tuple[str, ...],
 ) -> Question:
-    texts = _STATE
-    if part != "state":
-        texts = _ACTION if value.split()[0].endswith("ing") else _VERB
+    verb = be(thing.name)
     if answer == "yes":
         rule = f"the only {thing.name} has the {kind} {value}"
     elif (thing.name, value) in graph.denied:
@@ -153,7 +124,10 @@ def _attribute(
         file=graph.image.file,
         part=part,
         type="action" if part == "action" else "attribute",
-        prompts=tuple(text.format(name=thing.name, value=value) for text in texts),
+        prompts=tuple(
+            text.format(Be=verb.capitalize(), be=verb, name=thing.name, value=value)
+            for text in _STATE
+        ),
         target=answer,
         key=f"{thing.name}: {value}",
         rule=rule,
@@ -174,7 +148,7 @@ def _numbers(graphs: tuple[SceneGraph, ...]) -> Iterator[Question]:
     for graph in graphs:
         for name in sorted(graph.image.counted):
             number = graph.counts.get(name, 0)
-            if not 1 <= number <= 6 or crowded(graph, name):
+            if not 1 <= number <= 6 or is_mass(name) or crowded(graph, name):
                 continue
             wrong = [
                 other
@@ -313,9 +287,10 @@ def draft(order: Order) -> Draft:
 
 
 def promises(measured: Measured) -> tuple[Promise, ...]:
-    """No finding about labels: neither L1xx nor L2xx."""
+    """No finding about labels, neither L1xx nor L2xx, and nothing to be had from words alone."""
     codes = [code for code in measured.codes if code.startswith(("L1", "L2"))]
     return (
+        *words_alone(measured, LIMIT),
         Promise(
             name="L1xx and L2xx",
             sentence=f"findings about the answers (L1xx, L2xx): {', '.join(codes) or 'none'}",
@@ -334,7 +309,7 @@ RECIPE = Recipe(
         " both answers."
     ),
     task="yes_no",
-    must_not="any finding L1xx or L2xx of `hqm check FOLDER`",
+    must_not=f"any finding L1xx or L2xx of `hqm check FOLDER`; {WORDS_ALONE}",
     needs="objects with attributes, counts or relations (AMBER, GQA, Visual Genome, shapes)",
     draft=draft,
     promises=promises,

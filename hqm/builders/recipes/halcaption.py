@@ -27,7 +27,7 @@ from hqm.builders.caption_writers import (
     changes_written,
 )
 from hqm.builders.graph import Chosen, Draft, Promise, Question
-from hqm.builders.measuring import Measured, lengths
+from hqm.builders.measuring import Measured, lengths, words_alone
 from hqm.builders.source import Order, Recipe
 from hqm.errors import DataError
 
@@ -44,38 +44,31 @@ WORDINGS = (
 
 
 def _question(caption: Caption, change: Change, text: str, answer: str) -> Question:
-    if answer == "yes":
-        rule, place = (
-            "a true caption of the picture",
-            [change.start, change.start + len(change.before)],
-        )
-    else:
-        rule = (
-            f"{change.before!r} became {change.after!r}, which the picture does not have"
-            f" ({change.why})"
-        )
-        place = [change.start, change.start + len(change.after)]
-    value = change.before if answer == "yes" else change.after
+    slot, value = change.slot, change.slot.text
+    rule, start = "a true caption of the picture", slot.start
+    if answer == "no":
+        rule = f"{value!r} became {change.after!r}, which the picture does not have ({slot.why})"
+        value, start = change.after, change.start
     return Question(
         image=caption.image,
         file=caption.file,
-        part=change.kind,
-        type=TYPES[change.kind],
+        part=slot.kind,
+        type=TYPES[slot.kind],
         prompts=tuple(wording.format(text=text) for wording in WORDINGS),
         target=answer,
-        key=f"{change.kind}: {value}",
+        key=f"{slot.kind}: {slot.about} {value.lower()}",
         rule=rule,
-        objects=change.objects,
-        competing=change.others,
+        objects=slot.objects,
+        competing=slot.others,
         frequency=1.0,
-        extra={"span": place},
+        extra={"span": [start, start + len(value)]},
     )
 
 
 def _candidates(captions: Captions, part: str) -> Iterator[Question]:
     for caption, changes in captions:
-        of_kind = [change for change in changes if change.kind == part]
-        for span in {(change.start, change.before): change for change in of_kind}.values():
+        of_kind = [change for change in changes if change.slot.kind == part]
+        for span in {change.slot: change for change in of_kind}.values():
             yield _question(caption, span, caption.text, "yes")
         for change in of_kind:
             yield _question(caption, change, change.text, "no")
@@ -103,7 +96,7 @@ def draft(order: Order) -> Draft:
     there = [
         kind
         for kind in KINDS
-        if any(change.kind == kind for _, changes in captions for change in changes)
+        if any(change.slot.kind == kind for _, changes in captions for change in changes)
     ]
     if not there:
         raise DataError(
@@ -158,15 +151,15 @@ def draft(order: Order) -> Draft:
 
 
 def _record(caption: Caption, changes: tuple[Change, ...]) -> dict[str, object]:
-    first = {change.kind: change for change in reversed(changes)}
+    first = {change.slot.kind: change for change in reversed(changes)}
     wrong = [
         {
             "kind": kind,
             "caption": change.text,
             "span": [change.start, change.start + len(change.after)],
-            "before": change.before,
+            "before": change.slot.text,
             "after": change.after,
-            "why": change.why,
+            "why": change.slot.why,
         }
         for kind, change in sorted(first.items())
     ]
@@ -187,7 +180,7 @@ def promises(measured: Measured) -> tuple[Promise, ...]:
         limit=WORDS,
         kept=apart <= WORDS,
     )
-    return (*lengths(measured, LIMIT), words)
+    return (*words_alone(measured, LIMIT), *lengths(measured, LIMIT), words)
 
 
 RECIPE = Recipe(
@@ -199,7 +192,7 @@ RECIPE = Recipe(
     ),
     task="yes_no",
     must_not=(
-        f"a length threshold over {LIMIT} for any kind; a precision of the filter without an"
+        f"words-alone accuracy or a length threshold over {LIMIT} for any kind; a precision of the filter without an"
         " interval from reviewed items"
     ),
     needs=(

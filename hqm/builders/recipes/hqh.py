@@ -9,7 +9,7 @@ ambiguous:
 - relation: where one object lies from another. Both are named so that they can mean nothing else,
   and the centres of their boxes agree with the annotation.
 - comparison: which of two such objects takes up more of the picture; the area of one box is over
-  1.5 times that of the other.
+  1.5 times that of the other, or its width where no heights are known.
 - action: what the only object of its class does, if it does one thing.
 - environment: what the annotation says of the whole picture.
 - ocr: what is written on a thing, if only one of its kind has a text.
@@ -35,7 +35,7 @@ from hqm.builders.graph import (
     phrase_for,
     share_of_picture,
 )
-from hqm.builders.lexicon import NUMBERS, plural, singular
+from hqm.builders.lexicon import NUMBERS, be, plural, singular
 from hqm.builders.measuring import Measured
 from hqm.builders.recipes.amber import alone, crowded
 from hqm.builders.recipes.pope import absent_names, present_objects
@@ -43,6 +43,16 @@ from hqm.builders.source import Order, Recipe
 from hqm.types import HALLUCINATION_TYPES
 
 AREA_RATIO = 1.5
+_LARGER = (
+    "Which is larger in the image, the {x} or the {y}?",
+    "Which takes up more of the image, the {x} or the {y}?",
+    "Which covers more of the image, the {x} or the {y}?",
+)
+_WIDER = (
+    "Which is wider in the image, the {x} or the {y}?",
+    "Which takes up more of the image's width, the {x} or the {y}?",
+    "Which covers more of the width of the image, the {x} or the {y}?",
+)
 MOST = 6
 _SHORT = {
     "to the left of": "to the left",
@@ -51,7 +61,11 @@ _SHORT = {
     "below": "below",
 }
 _ACTS = frozenset(
-    "riding holding wearing eating carrying pulling pushing throwing catching hitting".split()
+    "riding holding eating carrying pulling pushing throwing catching hitting reading cutting"
+    " drinking".split()
+)
+_PLACES = frozenset(
+    ("on", "on top of", "in", "under", "behind", "beside", "next to", "in front of")
 )
 _ENVIRONMENT = {
     "time of day": (
@@ -67,7 +81,7 @@ _ENVIRONMENT = {
     "weather": (
         "What is the weather like in the image?",
         "What weather does the image show?",
-        "Which weather is it in the image?",
+        "How is the weather in the image?",
     ),
     "place": (
         "Where was the image taken, indoors or outdoors?",
@@ -117,14 +131,14 @@ def _attributes(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
             own = thing.values("color")
             if len(own) == 1:
                 name = thing.name
-                be = "are" if plural(singular(name)) == name and name != singular(name) else "is"
+                verb = be(name)
                 yield _question(
                     graph,
                     "attribute",
                     prompts=(
-                        f"What color {be} the {name}?",
+                        f"What color {verb} the {name}?",
                         f"What is the color of the {name}?",
-                        f"In the image, what color {be} the {name}?",
+                        f"In the image, what color {verb} the {name}?",
                     ),
                     target=own[0],
                     key=name,
@@ -189,7 +203,7 @@ def _relations(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
                 predicates[relation.subject, relation.object] = relation.predicate
         for a, first in named:
             for b, second in named:
-                if a is b or a.box is None or b.box is None:
+                if a is b or not (a.box and b.box and a.box.area and b.box.area):
                     continue
                 lies = direction(a.box, b.box)
                 if not lies or predicates.get((a.id, b.id), lies) != lies:
@@ -225,20 +239,18 @@ def _acts(graph: SceneGraph) -> Iterator[Question]:
     for relation in graph.relations:
         subject, other = graph.by_id[relation.subject], graph.by_id[relation.object]
         if (
-            relation.predicate not in _ACTS
+            relation.predicate not in _ACTS | _PLACES
             or len(by_act[relation.subject, relation.predicate]) > 1
             or not relation.holds
         ):
             continue
         phrase = phrase_for(graph, subject)
-        if phrase:
+        if phrase and graph.only(other.name) is other:
+            asked = f"what {be(phrase)} the {phrase} {relation.predicate}"
             yield _question(
                 graph,
                 "relation",
-                prompts=(
-                    f"What is the {phrase} {relation.predicate}?",
-                    f"In the image, what is the {phrase} {relation.predicate}?",
-                ),
+                prompts=(f"W{asked[1:]}?", f"In the image, {asked}?"),
                 target=other.name,
                 key=f"{phrase} {relation.predicate}",
                 rule=(
@@ -259,8 +271,10 @@ def _comparisons(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
         ]
         for i, (a, first) in enumerate(named):
             for b, second in named[i + 1 :]:
-                areas = (a.box.area if a.box else 0.0, b.box.area if b.box else 0.0)
-                if min(areas) <= 0 or max(areas) / min(areas) <= AREA_RATIO:
+                # where no heights are known, the widths are compared
+                flat = not (a.box and b.box and a.box.area and b.box.area)
+                sizes = [box.width if flat else box.area for box in (a.box, b.box) if box]
+                if min(sizes) <= 0 or max(sizes) / min(sizes) <= AREA_RATIO:
                     continue
                 # the box of a figure or a sign is its cell: it is not compared with what has a size
                 # of its own
@@ -268,20 +282,17 @@ def _comparisons(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
                     continue
                 # whose turn it is to be named first does not hang on which is larger
                 x, y = (first, second) if (number + i) % 2 else (second, first)
+                texts, what = (_WIDER, "width") if flat else (_LARGER, "area")
                 yield _question(
                     graph,
                     "comparison",
-                    prompts=(
-                        f"Which is larger in the image, the {x} or the {y}?",
-                        f"Which takes up more of the image, the {x} or the {y}?",
-                        f"Which covers more of the image, the {x} or the {y}?",
-                    ),
-                    target=first if areas[0] > areas[1] else second,
+                    prompts=tuple(text.format(x=x, y=y) for text in texts),
+                    target=first if sizes[0] > sizes[1] else second,
                     key=f"{first} and {second}",
-                    rule="the area of its box is over 1.5 times that of the other",
+                    rule=f"the {what} of its box is much larger than that of the other",
                     objects=[a, b],
-                    statistic="ratio of the areas",
-                    value=max(areas) / min(areas),
+                    statistic=f"ratio of the {what}s",
+                    value=max(sizes) / min(sizes),
                     rivals=(first, second),
                     competing=(first, second),
                 )
@@ -300,9 +311,9 @@ def _actions(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
                     graph,
                     "action",
                     prompts=(
-                        f"What is the {thing.name} doing?",
-                        f"What is the {thing.name} in the image doing?",
-                        f"Which action does the {thing.name} perform?",
+                        f"What {be(thing.name)} the {thing.name} doing?",
+                        f"What {be(thing.name)} the {thing.name} in the image doing?",
+                        f"Which action {be(thing.name)} the {thing.name} performing?",
                     ),
                     target=own[0],
                     key=thing.name,
