@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -261,6 +261,43 @@ def forked_program(pytestconfig: pytest.Config) -> Path:
     if FORKED not in os.environ:
         start_forked_program(pytestconfig)
     return Path(os.environ[FORKED])
+
+
+SEVERAL = """
+import json, os, sys, tempfile
+from hqm.cli import main
+
+done = []
+for arguments in json.loads(sys.argv[1]):
+    sys.argv, status = ["hqm", *arguments], 0
+    before = os.dup(1), os.dup(2)
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        os.dup2(out.fileno(), 1), os.dup2(err.fileno(), 2)
+        try:
+            main()
+        except SystemExit as end:
+            status = int(end.code or 0)
+        sys.stdout.flush(), sys.stderr.flush()
+        os.dup2(before[0], 1), os.dup2(before[1], 2)
+        done.append([status, *(file.seek(0) or file.read() for file in (out, err))])
+print(json.dumps(done))
+"""
+
+
+def in_one_process(
+    commands: Iterable[Iterable[object]], **settings: Any
+) -> list[tuple[int, str, str]]:
+    """Run commands one after another in one new process: status, output and errors of each.
+
+    Parameters
+    ----------
+    **settings
+        Passed to `subprocess.run`.
+    """
+    words = json.dumps([[*map(str, command)] for command in commands])
+    program = [sys.executable, "-P", "-c", SEVERAL, words]
+    done = subprocess.run(program, check=True, stdout=subprocess.PIPE, text=True, **settings)
+    return [(status, out, err) for status, out, err in json.loads(done.stdout)]
 
 
 def write_command(folder: Path, forked: Path) -> Path:

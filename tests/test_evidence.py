@@ -20,7 +20,7 @@ import hqm
 from hqm import Judgement, Store
 from hqm.labels.people_labels import import_labels, stored_labels
 from hqm.signature import digest_file
-from tests.conftest import Run, administered, recorded, write_benchmark
+from tests.conftest import Run, administered, in_one_process, recorded, write_benchmark
 from tests.messages import text_of
 
 NAMES = "abcdef"
@@ -287,16 +287,6 @@ def test_a_store_that_cannot_be_written_takes_labels_in_memory(
     path.chmod(0o444)
     folder.chmod(0o555)
 
-    def hqm_as_reader(*arguments: object) -> subprocess.CompletedProcess[str]:
-        program = [sys.executable, "-m", "hqm.cli", *map(str, arguments)]
-        return subprocess.run(
-            program,
-            capture_output=True,
-            text=True,
-            check=False,
-            preexec_fn=without_write_permission,
-        )
-
     try:
         touched = subprocess.run(
             ["touch", folder / "x"], check=False, preexec_fn=without_write_permission
@@ -304,20 +294,22 @@ def test_a_store_that_cannot_be_written_takes_labels_in_memory(
         if touched.returncode == 0:
             pytest.skip("this system lets the test write where the mode forbids it")
         file = labels(2)
-        done = hqm_as_reader(
-            *command, "--offline", "--out", tmp_path / "second", "--criterion", file
+        offline = (*command, "--offline", "--out")
+        reading = ("compare", quiz, "--store", path, "--metric", "accuracy", "--metric", "f1")
+        to = tmp_path / "compare.json"
+        done = in_one_process(
+            [
+                (*offline, tmp_path / "second", "--criterion", file),
+                (*offline, tmp_path / "third"),
+                (*reading, "--criterion", file, "--to", to),
+            ],
+            preexec_fn=without_write_permission,
         )
-        assert done.returncode == 0, done.stderr
-        assert done.stderr == text_of("labels.in-memory", path=path, file=file)
-        again = hqm_as_reader(*command, "--offline", "--out", tmp_path / "third")
-        assert (again.returncode, again.stderr) == (0, "")
-        to, reading = (
-            tmp_path / "compare.json",
-            ("compare", quiz, "--store", path, "--metric", "accuracy", "--metric", "f1"),
-        )
-        compared = hqm_as_reader(*reading, "--criterion", file, "--to", to)
-        assert compared.returncode == 0, compared.stderr
-        assert "held in memory" in compared.stderr
+        assert [status for status, _, _ in done] == [0, 0, 0], done
+        with_labels, without, compared = (err for _, _, err in done)
+        assert with_labels == text_of("labels.in-memory", path=path, file=file)
+        assert without == ""
+        assert "held in memory" in compared
     finally:
         folder.chmod(0o755)
     assert pearson_in(tmp_path / "second")["value"] != pearson_in(tmp_path / "first")["value"]

@@ -13,8 +13,6 @@ import json
 import re
 import shlex
 import stat
-import subprocess
-import sys
 import threading
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -30,7 +28,7 @@ from hqm.benchmark.registry import card
 from hqm.files.archives import json_parts
 from tests.messages import pattern_of, tells, text_of
 
-from .conftest import ROOT, Run
+from .conftest import ROOT, Run, in_one_process
 
 Release = Mapping[str, bytes]
 """Path below the benchmark's folder -> content."""
@@ -918,19 +916,14 @@ def test_the_readmes_commands_work_from_an_empty_folder(mirror: Mirror, tmp_path
         "PATH": "",
         "HOME": str(home),
     }
-    for command in (f"{fetching[0]} --checksums {named}", *asked):
-        words = [
-            word.replace("$HQM_DATA", environment["HQM_DATA"]) for word in shlex.split(command)
-        ]
-        done = subprocess.run(
-            [sys.executable, "-m", "hqm.cli", *words[1:]],
-            cwd=home,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    commands = [
+        [word.replace("$HQM_DATA", environment["HQM_DATA"]) for word in shlex.split(command)[1:]]
+        for command in (f"{fetching[0]} --checksums {named}", *asked)
+    ]
+    for command, (status, out, err) in zip(
+        commands, in_one_process(commands, cwd=home, env=environment), strict=True
+    ):
+        assert status == 0, f"{command}\n{out}\n{err}"
     assert (home / "out" / "captions" / "report.html").is_file()
     assert (home / "negated.jsonl").is_file()
 

@@ -2,10 +2,8 @@
 packages are missing.
 """
 
+import ast
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,9 +12,9 @@ import hqm
 from hqm import RespondentError, UsageError, make_respondent
 from hqm.respondents.base import RespondentName
 from hqm.respondents.kinds import KINDS, LOCAL, kind_of
-from tests.conftest import ROOT, Run, needs_torch, write_benchmark
+from tests.asserted import walked
+from tests.conftest import ROOT, Run, needs_torch
 from tests.messages import pattern_of, text_of
-from tests.servers import PlannedServer, completion
 
 ECHO = '''
 from hqm import Response
@@ -124,116 +122,8 @@ def test_a_kind_that_cannot_be_loaded_names_the_package(echo: Path) -> None:
         make_respondent("echo2/x")
 
 
-# --- without torch, transformers and huggingface_hub ---
-
-BLOCK = f"""
-import sys
-
-
-class Blocked:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {(*LOCAL, "huggingface_hub", "tokenizers", "safetensors", "accelerate")}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-
-
-sys.meta_path.insert(0, Blocked())
-"""
-
-
-def without_local(tmp_path: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """A command in an environment that lacks what the extra `local` brings."""
-    (tmp_path / "blocked").mkdir(exist_ok=True)
-    (tmp_path / "blocked" / "sitecustomize.py").write_text(BLOCK)
-    environment = {**os.environ, "PYTHONPATH": f"{tmp_path / 'blocked'}{os.pathsep}{ROOT}"}
-    command = [sys.executable, "-m", "hqm.cli", *map(str, arguments)]
-    return subprocess.run(
-        command, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False
-    )
-
-
-def test_recorded_answers_are_audited_without_the_extra(tmp_path: Path, dogs: Path) -> None:
-    rows = [
-        {
-            "respondent": name,
-            "form": "original",
-            "run": run,
-            "item": item.id,
-            "answer": "Yes" if i % (k + 2) else "No",
-        }
-        for k, name in enumerate("abc")
-        for run in (0, 1)
-        for i, item in enumerate(hqm.load(str(dogs)).original.items)
-    ]
-    (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    done = without_local(
-        tmp_path,
-        "audit",
-        dogs,
-        "--recorded",
-        tmp_path / "answers.jsonl",
-        "--all",
-        "-q",
-        "--out",
-        "out",
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "Test-retest, Pearson r" in done.stdout
-    record = json.loads((tmp_path / "out" / "audit.json").read_text())["record"]
-    assert record["packages"]["numpy"]
-
-
-def test_a_server_is_asked_and_audited_without_the_extra(tmp_path: Path, dogs: Path) -> None:
-    with PlannedServer(
-        lambda number, _body, _headers: completion("Yes." if number % 3 else "No.")
-    ) as server:
-        names = [part for k in range(3) for part in ("-r", f"openai/tiny{k}@{server.url}")]
-        done = without_local(
-            tmp_path,
-            "audit",
-            dogs,
-            *names,
-            "--blind",
-            "--quiet",
-            "--out",
-            "out",
-            "--set",
-            "workers=2",
-        )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "asked 54, stored before 0, errors 0" in done.stdout
-    assert (tmp_path / "out" / "report.html").exists()
-
-
-def test_a_published_table_is_audited_without_the_extra(tmp_path: Path) -> None:
-    done = without_local(
-        tmp_path, "table", ROOT / "tests" / "tables" / "hqm_table5.csv", "--items", 500
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "consistency.alpha" in done.stdout
-
-
-@pytest.mark.parametrize("name", ["hf/some/model", "hf/shapes:steady"])
-def test_a_local_model_says_what_to_install(tmp_path: Path, name: str) -> None:
-    done = without_local(tmp_path, "audit", "--dry-run", "shapes_yesno", "-r", name)
-    assert done.returncode == 1
-    assert done.stderr == text_of("respondent.extra-missing")
-
-
-def test_a_dataset_of_the_hub_says_what_to_install(tmp_path: Path) -> None:
-    card = {"data": {"folder": "hf://datasets/someone/something", "items": "items.jsonl"}}
-    folder = write_benchmark(
-        tmp_path / "hub", [{"id": "1", "prompt": "Is it?", "target": "yes"}], **card
-    )
-    done = without_local(tmp_path, "forms", folder)
-    assert done.returncode == 1
-    assert "pip install 'hqm-audit[hub]'" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_only_the_local_part_imports_torch_and_transformers() -> None:
     """Every import in the product code, also those inside functions."""
-    import ast
-
     local = {
         f"hqm/respondents/{name}.py"
         for name in "attention decoding hf hf_inputs hf_loading kv_cache packed_batch scheduler"
@@ -243,7 +133,8 @@ def test_only_the_local_part_imports_torch_and_transformers() -> None:
     importing = set()
     for folder in ("hqm", "adapters", "reports", "benchmarks"):
         for path in (ROOT / folder).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            text = path.read_text(encoding="utf-8")
+            for node in walked(text) if any(name in text for name in LOCAL) else ():
                 names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
                 names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
                 if any(name.partition(".")[0] in LOCAL for name in names):

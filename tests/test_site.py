@@ -23,7 +23,7 @@ from hqm import psychometrics
 from hqm.benchmark.registry import card, groups
 from hqm.cli import program
 from hqm.commands.help import every_command
-from tests.conftest import NO_TORCH, ROOT, write_command
+from tests.conftest import NIGHTLY, NO_TORCH, ROOT, write_command
 from tests.judge_server import JudgeServer
 
 DOCS = ROOT / "docs"
@@ -179,8 +179,10 @@ def test_the_commands_on_a_page_run_and_print_what_it_shows(page: str, shell: An
         if language == "sh":
             exact = "HQM_DATA" in text or "recorded" in text or "score" in text
             needs = "HQM_DATA" in text and not os.environ.get("HQM_DATA")
-            printed = "" if needs else shell(text)
-            ran += not needs
+            # the index's row `two-instructions` audits these answers in every run
+            repeats = page == "tutorial_report.md" and "HQM_DATA" in text and not NIGHTLY
+            printed = "" if needs or repeats else shell(text)
+            ran += printed != ""
         elif language == "text" and printed:
             missing = set(lines(text, exact)) - set(lines(printed, exact))
             assert not missing - {""}, f"{page} shows what is not printed: {missing}\n{printed}"

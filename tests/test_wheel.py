@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import venv
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
@@ -31,6 +32,7 @@ from packaging.requirements import Requirement
 
 from hqm.version import __version__
 from tests.conftest import NIGHTLY, ROOT, counts, forking, needs_torch, write_benchmark
+from tests.messages import text_of
 from tests.servers import PlannedServer, completion, question
 
 TABLE5 = ROOT / "tests" / "tables" / "hqm_table5.csv"
@@ -60,12 +62,15 @@ def backend(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(folder)}
 
 
-def built(source: Path, folder: Path, backend: dict[str, str]) -> Path:
-    """Build a wheel from a tree or a source archive."""
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
-    command += ["--no-build-isolation", "--wheel-dir", str(folder), str(source)]
-    subprocess.run(command, check=True, capture_output=True, env=backend)
-    return next(folder.glob("hqm_audit-*.whl"))
+def built(what: str, tree: Path, out: Path, backend: dict[str, str]) -> Path:
+    """Build a `wheel` or an `sdist` of a tree as a front end does: by the backend that its
+    pyproject.toml names.
+    """
+    code = f"from setuptools.build_meta import build_{what}; build_{what}({str(out)!r})"
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=tree, env=backend, check=True, capture_output=True
+    )
+    return next(out.glob("hqm_audit-*"))
 
 
 @pytest.fixture(scope="module")
@@ -78,22 +83,15 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(tree: Path, tmp_path_factory: pytest.TempPathFactory, backend: dict[str, str]) -> Path:
-    return built(tree, tmp_path_factory.mktemp("wheel"), backend)
+    return built("wheel", tree, tmp_path_factory.mktemp("wheel"), backend)
 
 
 @pytest.fixture(scope="module")
 def sdist(
     wheel: Path, tree: Path, tmp_path_factory: pytest.TempPathFactory, backend: dict[str, str]
 ) -> Path:
-    """The source archive, made as a front end makes it: by the backend that pyproject.toml names,
-    where the wheel was built.
-    """
-    out = tmp_path_factory.mktemp("sdist")
-    code = f"from setuptools.build_meta import build_sdist; print(build_sdist({str(out)!r}))"
-    subprocess.run(
-        [sys.executable, "-c", code], cwd=tree, env=backend, check=True, capture_output=True
-    )
-    return next(out.glob("hqm_audit-*.tar.gz"))
+    """The source archive, made where the wheel was built."""
+    return built("sdist", tree, tmp_path_factory.mktemp("sdist"), backend)
 
 
 def environment() -> dict[str, str]:
@@ -109,13 +107,17 @@ def test_wheel_and_source_archive_are_small_and_hold_the_same(
     for path in (wheel, sdist):
         size = path.stat().st_size
         assert size < MOST, f"{path.name} takes {size:,} bytes"
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (unpacked,) = tmp_path.iterdir()
+    (tmp_path / "out").mkdir()
     contents = [
         {
             entry.filename: entry.CRC
             for entry in zipfile.ZipFile(path).infolist()
             if ".dist-info/" not in entry.filename
         }
-        for path in (wheel, built(sdist, tmp_path, backend))
+        for path in (wheel, built("wheel", unpacked, tmp_path / "out", backend))
     ]
     assert len(contents[0]) > 200
     assert contents[0] == contents[1], (
@@ -396,6 +398,8 @@ def test_without_extras_it_audits_recorded_answers(
     assert "asked 128, stored before 0, errors 0" in text
     assert "Test-retest, Pearson r" in text
     assert (tmp_path / "out" / "report.html").exists()
+    record = json.loads((tmp_path / "out" / "audit.json").read_text())["record"]
+    assert record["packages"]["numpy"]
 
 
 @pytest.mark.slow
@@ -404,7 +408,8 @@ def test_without_extras_it_audits_a_server(hqm_there: Run, signs: Path, tmp_path
         lambda _, body, __: completion("Yes." if "dog" in question(body) else "No.")
     ) as server:
         name = f"openai/tiny@{server.url}"
-        status, text = hqm_there("audit", signs, "-r", name, "--runs", 1, "--out", "out", "--quiet")
+        given = ("-r", name, "--runs", 1, "--set", "workers=2", "--out", "out", "--quiet")
+        status, text = hqm_there("audit", signs, *given)
     assert status == 0, text
     assert "errors 0" in text
     assert server.answered >= 16
@@ -428,6 +433,11 @@ def test_without_extras_it_audits_a_published_table(hqm_there: Run) -> None:
             id="a local model",
         ),
         pytest.param(
+            ("audit", "--dry-run", "shapes_yesno", "-r", "hf/some/model"),
+            "local",
+            id="a local model that is planned",
+        ),
+        pytest.param(
             ("export", "STORE", "--to", "answers.parquet"), "parquet", id="a Parquet file"
         ),
         pytest.param(("check", "HUB"), "hub", id="a dataset of the hub"),
@@ -447,4 +457,5 @@ def test_what_needs_an_extra_says_which(
     status, text = hqm_there(*(places.get(str(argument), argument) for argument in arguments))
     assert status == 1
     assert f"hqm-audit[{extra}]" in text
+    assert extra != "local" or text_of("respondent.extra-missing") in text
     assert "Traceback" not in text
