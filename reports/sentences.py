@@ -594,7 +594,27 @@ def _wording(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     far = max(row.moves, key=lambda name: abs((row.moves[name] or 0.0) - (row.shift or 0.0)))
     moved = points.said(row.moves[far], sign=True)
     most = f", {short(far)} moves most ({moved})" if row.moves[far] else ""
-    return (say(f"{template}{order}{most}.", shift=of_shift),)
+    return (say(f"{template}{order}{most}.", shift=of_shift), *wordings_to_average(audit))
+
+
+def wordings_to_average(audit: BenchmarkAudit) -> Iterator[Sentence]:
+    """How many wordings it takes, where the mean over those that were asked does not yet stand for
+    others.
+    """
+    mean = find(audit, "parallel_forms.phi_of_forms", leading(audit))
+    if mean is None or mean.detail.get("wording_variance_high") is None:
+        return
+    low = mean.interval("model_population")
+    if low is None or low.low >= mean.detail["goal"]:
+        return
+    needed = mean.detail.get("wordings_needed")
+    yield say(
+        f"Scores that stand for other wordings take a mean over {needed} of them (now {{phi}})."
+        if needed
+        else "No number of wordings up to 20 is shown to give scores that stand for others (now"
+        " {phi}).",
+        phi=mean,
+    )
 
 
 def _people(audit: BenchmarkAudit) -> tuple[Sentence, ...]:

@@ -9,6 +9,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from hqm.reports.phrases import in_words
+from hqm.reports.sentences import wordings_to_average
 
 import hqm
 from hqm.auditing import definitions
@@ -501,6 +503,23 @@ def test_five_wordings_decide_about_others_and_two_never(
         more = int(test.needed) - len(shifts) - 1
         cost = more * 12 * 300
         assert tells(test.remedy, "remedy.wordings", more=more, answers=f"{cost:,}", respondents=12)
+
+
+def test_the_page_names_as_many_wordings_as_the_gate() -> None:
+    def said(audit: Audit) -> str:
+        return in_words(wordings_to_average(audit.audits[0]))
+
+    several = wordings(0.08, -0.1, 0.04)
+    (test,) = [t for t in hold_against(several, Policy.load()).tests if "phi_of_forms" in t.what]
+    assert tells(said(several), "wording.average", number=f"{test.needed:g}")
+    assert tells(said(wordings(0.2, -0.2, 0.1, spread=0.05)), "wording.no-number")
+    assert not said(wordings(*[0.0] * 5, spread=0.3))
+    (few,) = [
+        t
+        for t in hold_against(wordings(0.03, -0.04, respondents=7), Policy.load()).tests
+        if "phi_of_forms" in t.what
+    ]
+    assert tells(few.remedy, "remedy.more-respondents")
 
 
 def leaking(*rows: dict[str, Any]) -> Audit:

@@ -226,6 +226,9 @@ def test_a_flag_names_a_total_that_is_not_one_thing() -> None:
     rng = np.random.default_rng(7)
     apart = by_type(Design(20, own=1.5), rng)
     assert "NOT_ONE_THING" in flags_of(described(apart), apart)
+    # as much of its own as is common, within what ten models can show
+    even = answers(Design(10, own=0.7), rng)
+    assert not psy.dimensionality(*even, rng=rng, permutations=99).mostly_own
     together = by_type(Design(20), rng)
     assert "NOT_ONE_THING" not in flags_of(described(together), together)
 

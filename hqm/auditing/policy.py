@@ -26,6 +26,7 @@ from hqm.files.records import fault_of, parse_toml, read_text
 from hqm.indicators import INDICATOR_FAMILIES, indicator_named
 from hqm.indicators.catalogue import indicators_of
 from hqm.psychometrics.consistency import lengthening
+from hqm.psychometrics.families import too_few_respondents
 from hqm.psychometrics.score_dependability import FEWEST_TO_DECIDE
 from hqm.types import Estimate, Task
 
@@ -366,6 +367,8 @@ def of_wordings(estimate: Estimate, wanted: Requirement) -> Remedy:
     detail, forms = estimate.detail, int(estimate.detail["forms"])
     key = f"or take `{wanted.indicator}` out of the policy"
     goal = detail["goal"]
+    if few := too_few_respondents(estimate.n_respondents):
+        return Remedy(f"Ask more respondents first: {few}; {_OTHERWISE['parallel_forms']}; {key}")
     if (reason := detail.get("why_none")) and wanted.bound >= goal:
         return Remedy(
             f"More wordings will not do ({reason}): {_OTHERWISE['parallel_forms']}; {key}"

@@ -302,9 +302,17 @@ def design(
     listed = read_prices(prices) if isinstance(prices, (Path, str)) else prices
     costs = record.get("costs", {}).get(chosen.benchmark, {})
     each = unit_prices(listed, costs, [row.name for row in chosen.respondents], judged=judged)
-    return _designed(
+    made = _designed(
         chosen.benchmark, name, parts, types, parse_targets(targets), each, tuple(free), judged
     )
+    needed = [
+        f"a mean that stands for other wordings (Phi of at least {each.detail['goal']:g}, as the gate"
+        f" asks) takes {each.detail['wordings_needed']} of them"
+        for each in chosen.all_estimates
+        if (each.indicator, each.metric) == ("parallel_forms.phi_of_forms", name)
+        and each.detail.get("wordings_needed")
+    ]
+    return replace(made, notes=(*made.notes, *needed))
 
 
 def design_of_scores(

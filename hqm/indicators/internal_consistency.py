@@ -360,8 +360,6 @@ _NAMED_COEFFICIENTS = (
 
 _LARGEST = 1.0
 """Logits; a study that would miss as much as models differ in ability says nothing."""
-_HALF = 0.5
-"""Where two types' true scores correlate less, more of what a type measures is its own."""
 
 
 def _strengths(case: Case) -> Dimensionality:
@@ -386,7 +384,7 @@ def _own_strengths(case: Case) -> Result:
         value = replace(value, status="not_informative", reason=reason)
     return result(
         value,
-        flags=("NOT_ONE_THING",) if shown and study.shared < _HALF else (),
+        flags=("NOT_ONE_THING",) if shown and study.mostly_own else (),
         shared=finite(study.shared),
         p=study.p,
         visible=finite(study.visible),

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, stdtr, stdtrit
 
-from hqm.psychometrics.resampling import labels_of
+from hqm.psychometrics.resampling import jackknife_error, labels_of
 from hqm.psychometrics.result import Array, Flags, Numbers, Outcome, is_constant, shaped
 from hqm.psychometrics.significance import SignificanceTest, holm
 
@@ -101,6 +101,7 @@ class Dimensionality(Outcome):
     - `visible`: The smallest standard deviation that this design finds with 80 % power; infinite
       where not even 2 logits are found.
     - `by_type`: Each type's name, items, and standard deviation of what is its own.
+    - `mostly_own`: Whether `shared` is shown to lie below .5 (jackknife over respondents, .05).
     """
 
     own: float = math.nan
@@ -108,6 +109,7 @@ class Dimensionality(Outcome):
     p: float = math.nan
     visible: float = math.nan
     by_type: tuple[tuple[str, int, float], ...] = ()
+    mostly_own: bool = False
     n: int = 0
     n_items: int = 0
 
@@ -183,6 +185,16 @@ def dimensionality(
     variance = max(0.0, float(own.mean()))
     abilities = np.stack([fitted.abilities(side == half) for half in (0, 1)])
     common = max(0.0, float(np.cov(abilities)[0, 1]) - variance / k)
+    # whether less is common than a type's own, with each respondent left out
+    rows = (first * other).sum(axis=1) / (k - 1)
+    less = np.array(
+        [
+            np.cov(np.delete(abilities, i, axis=1))[0, 1]
+            - (1 + 1 / k) * np.delete(rows, i).sum() / (m - 3)
+            for i in range(m)
+        ]
+    )
+    highest = less.mean() + float(stdtrit(m - 1, 0.95)) * jackknife_error(less)
     return Dimensionality(
         math.sqrt(variance),
         common / (common + variance) if common + variance > 0 else math.nan,
@@ -192,6 +204,7 @@ def dimensionality(
             (kind, sizes[kind], math.sqrt(max(0.0, value)))
             for kind, value in zip(kinds, own.tolist(), strict=True)
         ),
+        bool(highest < 0),
         m,
         len(labels),
     )
