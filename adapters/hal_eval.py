@@ -604,7 +604,7 @@ class HalEval(Benchmark):
             spoken = [str(text) for text in texts]
         else:
             spoken = [
-                {"0": "no", "1": "yes", "2": "neither"}.get(str(code), "?") for code in codes or ()
+                {"0": "no", "1": "yes", "2": "unclear"}.get(str(code), "?") for code in codes or ()
             ]
         if len(spoken) != 5 or "?" in spoken:
             raise AnswerError(
