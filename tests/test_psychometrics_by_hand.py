@@ -1,0 +1,302 @@
+"""Forecasts, corrections, coverage and bands of small examples, from their formulas term by term."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from hqm import psychometrics as psy
+from hqm.psychometrics.coverage import error_of_parts
+from hqm.psychometrics.study_forecast import ALIASES, PRECISIONS, error_parts, independent, slopes
+
+EFFECTS = (
+    ("family",),
+    ("respondent",),
+    ("picture",),
+    ("item",),
+    ("form",),
+    ("respondent", "picture"),
+    ("respondent", "item"),
+    ("respondent", "form"),
+    ("respondent", "item", "form", "run"),
+)
+VALUES = (0.005, 0.02, 0.01, 0.04, 0.003, 0.006, 0.03, 0.004, 0.1)
+
+
+def parts(**changes: object) -> psy.StudyParts:
+    given: dict[str, object] = {
+        "effects": EFFECTS,
+        "values": VALUES,
+        "respondents": 12,
+        "families": 6,
+        "items": 120,
+        "pictures": 40,
+        "forms": 5,
+        "runs": 2,
+        "per_picture": 3.0,
+        "crowd": 3.6,
+        "judge": 0.02,
+        "labels": 0.05,
+        **changes,
+    }
+    return psy.StudyParts(**given)  # type: ignore[arg-type]
+
+
+SIZE = psy.StudySize(pictures=50, items=2, forms=3, runs=4, askings=2, respondents=8, labels=60)
+
+
+def terms() -> dict[str, float]:
+    """What each effect adds to the variance of a score in a study of that size."""
+    # pictures of two items are half as uneven as those of three
+    pictures = 50 / (1 + (3.6 / 3 - 1) * (2 - 1) / (3 - 1))
+    return {
+        "picture": 0.01 / pictures,
+        "item": 0.04 / 100,
+        "form": 0.003 / 3,
+        "m picture": 0.006 / pictures,
+        "m item": 0.03 / 100,
+        "m form": 0.004 / 3,
+        "noise": (0.1 - 0.02) / (100 * 3 * 4),
+        "judge": 0.02 / (100 * 3 * 4 * 2),
+    }
+
+
+def test_every_forecast_is_a_ratio_of_its_terms() -> None:
+    t, u = terms(), 0.025
+    noise = t["noise"] + t["judge"]
+    relative = noise + t["m picture"] + t["m item"] + t["m form"]
+    absolute = relative + t["picture"] + t["item"] + t["form"]
+    worded = noise + t["m form"]
+    of_pictures = noise + t["m picture"] + t["m item"] + t["picture"] + t["item"]
+    apart = noise + t["m picture"] + t["m item"]
+    critical = stats.t.ppf(0.975, 49)
+    near = stats.nct.sf(critical, 49, np.array([2.5, 3.2]))
+    assert near[0] < 0.8 < near[1]
+    mdd = psy.forecast(parts(), "mdd", SIZE) / math.sqrt(2 * apart)
+    assert stats.nct.sf(critical, 49, mdd) == pytest.approx(0.8, abs=1e-6)
+    labelled = of_pictures + 0.05 * (1 / 60 - 1 / 100)
+    mean = 0.02 / 8 + 0.005 / (8 * 6 / 12) + t["picture"] + t["item"] + relative / 8
+    alike = 0.005 / 0.025
+    kish = 12 / (1 + (12 / 6 - 1) * alike)
+    free = 8 * kish / 12 - 1
+    span = (stats.chi2.ppf(0.975, free) - stats.chi2.ppf(0.025, free)) / free
+    expected = {
+        "rho_g": 1 - noise / (u + relative),
+        "g": 1 - relative / (u + relative),
+        "phi": u / (u + absolute),
+        "forms": 1 - worded / (u + relative),
+        "sem": math.sqrt(of_pictures),
+        "half_width": stats.norm.ppf(0.975) * math.sqrt(of_pictures),
+        "labelled_sem": math.sqrt(labelled),
+        "mean_sem": math.sqrt(mean),
+        "rho_g_half_width": noise / (u + relative) * span / 2,
+    }
+    for name, value in expected.items():
+        assert float(psy.forecast(parts(), name, SIZE)) == pytest.approx(value), name
+    assert independent(parts()) == pytest.approx(kish)
+    assert set(expected) | {"mdd"} == set(PRECISIONS)
+    for alias, name in ALIASES.items():
+        same = psy.forecast(parts(), alias, SIZE), psy.forecast(parts(), name, SIZE)
+        assert same[0] == same[1]
+    # four wordings do not tell what a wording does to everybody
+    four = u / (u + absolute - t["form"])
+    assert float(psy.forecast(parts(forms=4), "phi", SIZE)) == pytest.approx(four)
+    assert float(psy.forecast(parts(), "labelled_sem", psy.StudySize(labels=0))) == math.inf
+    lacking = psy.StudyParts(status="insufficient", reason="none")
+    assert math.isnan(psy.forecast(lacking, "g", SIZE))
+    alone = parts(families=12)
+    assert independent(alone) == 12
+    assert independent(parts(effects=EFFECTS[2:], values=VALUES[2:])) == pytest.approx(6)
+
+
+def test_the_parts_of_an_error_add_up() -> None:
+    made = error_parts(parts(), SIZE)
+    assert made["picture",] == pytest.approx(terms()["picture"])
+    assert made["judge",] == pytest.approx(terms()["judge"])
+    assert made["respondent",] == 0.02
+    plain = error_parts(parts(judge=None), SIZE)
+    assert plain[EFFECTS[-1]] == pytest.approx(0.1 / 1200)
+    greedy = error_parts(parts(judge=0.3), SIZE)
+    assert (greedy[EFFECTS[-1]], greedy["judge",]) == (0.0, pytest.approx(0.1 / 2400))
+    single = error_parts(parts(), psy.StudySize(pictures=50, items=1))
+    assert single["picture",] == pytest.approx(0.01 / 50), "pictures of one item are even"
+    many = error_parts(parts(), psy.StudySize(pictures=50, items=9))
+    assert many["picture",] == pytest.approx(0.01 / (50 / 1.2))
+
+
+def test_the_interval_of_a_forecast_by_the_delta_method() -> None:
+    covariance = np.diag([v**2 / 50 for v in VALUES]) + 1e-8
+    known = parts(covariance=tuple(map(tuple, covariance.tolist())))
+    for name in ("g", "sem"):
+
+        def log(values: np.ndarray, name: str = name) -> float:
+            figure = float(psy.forecast(parts(values=tuple(values)), name, SIZE))
+            return math.log(1 - figure if name == "g" else figure)
+
+        slope = []
+        for i, value in enumerate(VALUES):
+            up, down = np.array(VALUES), np.array(VALUES)
+            up[i], down[i] = value * 1.0001, value * 0.9999
+            slope.append((log(up) - log(down)) / (0.0002 * value))
+        half = stats.norm.ppf(0.975) * math.sqrt(slope @ covariance @ np.array(slope))
+        middle = log(np.array(VALUES))
+        ends = math.exp(middle - half), math.exp(middle + half)
+        ends = (1 - ends[1], 1 - ends[0]) if name == "g" else ends
+        assert psy.forecast_bounds(known, name, SIZE) == pytest.approx(ends, rel=1e-3)
+    assert all(map(math.isnan, psy.forecast_bounds(parts(), "g", SIZE))), "no covariance"
+    linear = slopes(parts(), lambda p: 3 * p.values[0] - p.values[8])
+    assert linear == pytest.approx([3, 0, 0, 0, 0, 0, 0, 0, -1])
+
+
+def test_the_error_of_a_type_by_loops() -> None:
+    rng = np.random.default_rng(1)
+    images = [i // 3 for i in range(36)]
+    right = (rng.random((6, 36)) < np.linspace(0.2, 0.9, 6)[:, None]).astype(float)
+    right[0] = 1.0
+    right[1, :12] = np.nan
+    result = psy.type_coverage(
+        ["a"] * 33 + ["b"] * 3, ["a", "b", "c"], images=images, scores=right, sem=0.06
+    )
+    squares, shares = [], []
+    for row in right[:, :33]:
+        pictures = [
+            [row[i] for i in range(33) if images[i] == c and math.isfinite(row[i])]
+            for c in range(11)
+        ]
+        pictures = [of for of in pictures if of]
+        n, count = sum(map(len, pictures)), len(pictures)
+        if count < 10:
+            continue
+        rate = sum(map(sum, pictures)) / n
+        share = [count / (count - 1) * (sum(of) - len(of) * rate) ** 2 / n**2 for of in pictures]
+        total = sum(map(sum, pictures))
+        square = sum(share)
+        if min(total, n - total) < 5:
+            p = (total + 2) / (n + 4)
+            square = max(square, p * (1 - p) / (n + 4))
+        squares.append(square)
+        shares.append(share)
+    assert len(squares) == 5, "one respondent answered about too few pictures"
+    value = math.sqrt(np.mean(squares))
+    mean = np.mean(shares, axis=0)
+    relative = mean.std(ddof=1) * math.sqrt(11) / mean.sum()
+    high = value * math.sqrt(math.exp(stats.norm.ppf(0.95) * relative))
+    a, b, c = result.types
+    assert (a.sem, a.sem_high) == pytest.approx((value, high))
+    assert a.measured
+    assert a.missing_items == max(0, math.ceil(33 * (high / 0.06) ** 2) - 33) > 0
+    assert (a.items, a.images, a.wordings, a.share) == (33, 11, 33, 33 / 36)
+    assert a.state == "labelled, not measurable"
+    # one picture tells nothing of an error: the number of items forecasts it
+    assert (b.sem, b.sem_high, b.measured) == (math.sqrt(0.25 / 3),) * 2 + (False,)
+    assert b.missing_items == math.ceil(0.25 / 0.06**2) - 3
+    assert (c.items, c.state, c.missing_items) == (0, "absent", 70)
+    assert math.isnan(c.sem)
+    entropy = -sum(p * math.log(p) for p in (33 / 36, 3 / 36))
+    assert result.effective.value == pytest.approx(math.exp(entropy))
+    assert result.evenness.value == pytest.approx(entropy / math.log(3))
+    assert (result.index.value, result.n_items, result.n_min, result.unlabelled) == (0, 36, 70, 0)
+    single = error_of_parts([0.04], "one")
+    assert (single.value, single.high) == (0.2, 0.2)
+    fixed = error_of_parts([0.01, 0.03], "two", squared=0.09)
+    spread = math.sqrt(2e-4) * math.sqrt(2) / 0.04
+    assert fixed.high == pytest.approx(0.3 * math.sqrt(math.exp(stats.norm.ppf(0.95) * spread)))
+
+
+def test_bands_of_an_error_budget_by_hand() -> None:
+    from hqm.psychometrics import error_budget as budget
+
+    moves = np.array([0.01, -0.02, 0.03, 0.0, 0.05])
+    band = budget.change_band(moves)
+    t = stats.t.ppf(0.975, 4)
+    assert (band.half, band.factor) == pytest.approx((t * moves.std(ddof=1) * math.sqrt(1.2), t))
+    fewer = budget.change_band(moves, n_effective=3.5)
+    t = stats.t.ppf(0.975, 2.5)
+    assert fewer.half == pytest.approx(t * moves.std(ddof=1) * math.sqrt(1 + 1 / 3.5))
+    noise = np.array([1e-4, 2e-4, np.nan])
+    rerun = budget.rerun_band(noise, [100, 50, 100])
+    own = noise + 0.5 / np.array([100, 50, 100]) ** 2
+    assert rerun.moves == pytest.approx(1.959964 * np.sqrt(2 * own), rel=1e-6, nan_ok=True)
+    assert rerun.half == pytest.approx(1.959964 * math.sqrt(2 * np.nanmean(own)), rel=1e-6)
+    rng = np.random.default_rng(2)
+    left = rng.normal(0.6, 0.01, (4, 12))
+    items = budget.item_band(left)
+    square = 11 / 12 * ((left - left.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+    t = stats.t.ppf(0.975, 11)
+    assert items.moves == pytest.approx(t * np.sqrt(2 * square))
+    assert items.half == pytest.approx(t * math.sqrt(2 * square.mean()))
+    mean = left.mean(axis=0)
+    reach = t * math.sqrt(2 * 11 / 12 * ((mean - mean.mean()) ** 2).sum())
+    assert items.shift is not None
+    assert (items.shift.low, items.shift.high) == pytest.approx((-reach, reach))
+    x = rng.normal(size=(3, 7))
+    wording = budget.wording_band(x, n_effective=5.0)
+    study = psy.g_study(x.T, ["m", "w"])
+    of_wordings, rest = (study.component(*e).mean_square for e in (["w"], ["m", "w"]))
+    t = stats.t.ppf(0.975, 2 * 4)
+    half = t * math.sqrt(2 * rest * (1 + 1 / 5))
+    a, b = 2 * of_wordings / 7, 2 * rest * (1 - 1 / 5)
+    any_wording = stats.t.ppf(0.975, (a + b) ** 2 / (a**2 / 2 + b**2 / 8)) * math.sqrt(a + b)
+    assert (wording.half, wording.any_wording) == pytest.approx((half, max(half, any_wording)))
+    assert wording.moves == pytest.approx(x[1:].mean(axis=0) - x[0])
+    first, other = rng.normal(size=6), rng.normal(size=6)
+    metric = budget.metric_band(first, other)
+    scaled = first.mean() + (other - other.mean()) * first.std(ddof=1) / other.std(ddof=1)
+    s = math.sqrt(((scaled - first) ** 2).sum() / 4)
+    assert metric.moves == pytest.approx(scaled - first)
+    assert metric.half == pytest.approx(stats.t.ppf(0.975, 4) * s * math.sqrt(1 + 2 / 6))
+    assert budget.metric_band(first, np.ones(6)).status == "insufficient"
+    gap = budget.gap_bounds(0.2, left[0], left[1])
+    apart = left[0] - left[1]
+    half = stats.t.ppf(0.975, 11) * math.sqrt(11 / 12 * ((apart - apart.mean()) ** 2).sum())
+    assert (gap.low, gap.high) == pytest.approx((0.2 - half, 0.2 + half))
+    assert math.isnan(budget.gap_bounds(0.2, [0.1], [0.1]).low)
+
+
+@pytest.mark.parametrize("clusters", [None, np.arange(120) // 2])
+def test_scores_corrected_by_labels_by_hand(clusters: np.ndarray | None) -> None:
+    rng = np.random.default_rng(3)
+    human = (rng.random((2, 120)) < 0.6).astype(float)
+    judge = np.where(rng.random(human.shape) < 0.85, human, 1 - human)
+    labels = human.copy()
+    labels[:, 60:] = np.nan
+    labels[1, 20:] = np.nan
+    result = psy.ppi_scores(judge, labels, clusters)
+    names = np.arange(120) if clusters is None else clusters
+    for m, known in ((0, 60), (1, 20)):
+        a, h, rest = judge[m, :known], human[m, :known], judge[m, known:]
+        trust = np.cov(h, a)[0, 1] / ((1 + known / len(rest)) * judge[m].var(ddof=1))
+        trust = min(1.0, max(0.0, trust)) if known >= 50 else 0.0
+
+        def of_mean(values: np.ndarray, where: np.ndarray) -> float:
+            apart = values - values.mean()
+            sums = [apart[where == name].sum() for name in set(where)]
+            return len(sums) / (len(sums) - 1) * sum(s * s for s in sums) / len(values) ** 2
+
+        value = trust * rest.mean() + (h - trust * a).mean()
+        variance = of_mean(h - trust * a, names[:known])
+        variance += trust**2 * of_mean(rest, names[known:])
+        half = stats.norm.ppf(0.975) * math.sqrt(variance)
+        score = result.scores[m]
+        assert (score.value, score.low, score.high) == pytest.approx(
+            (value, value - half, value + half)
+        )
+        assert (score.n, score.se) == (known, pytest.approx(math.sqrt(variance)))
+        assert result.lambdas[m] == pytest.approx(trust)
+        assert (result.automatic[m], result.human[m]) == pytest.approx((judge[m].mean(), h.mean()))
+        assert result.labels[m] == known
+    assert result.scores[0].flags == ()
+    assert result.scores[1].flags == ("FEW_LABELS",)
+    assert (result.scores[0].method, result.scores[1].method) == ("PPI++", "human labels")
+    order = [1, 2] if judge[0].mean() > judge[1].mean() else [2, 1]
+    assert list(result.ranks_automatic) == order
+    wider = psy.ppi_scores(judge, labels, clusters, rater_variance=[0.01, 0.0]).scores[0]
+    assert wider.se == pytest.approx(math.sqrt(result.scores[0].se ** 2 + 0.01))
+    assert wider.method == "PPI++, raters' errors"
+    same = psy.ppi_scores(np.ones((1, 8)), [[1, 1, 1, np.nan, np.nan, np.nan, np.nan, np.nan]])
+    assert same.scores[0].flags == ("FEW_LABELS", "NO_VARIANCE")
+    assert math.isnan(same.scores[0].low)
+    none = psy.ppi_scores(np.ones((1, 8)), np.full((1, 8), np.nan))
+    assert none.scores[0].status == "insufficient"
+    assert none.ranks_corrected == (0,)
