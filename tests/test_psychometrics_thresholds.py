@@ -340,3 +340,75 @@ def test_ten_clusters_carry_an_interval_over_items(clusters: int, known: bool) -
     omega = psy.omega_of_types(answers, types, labels)
     if omega.status == "ok":
         assert (omega.fixed is not None) == known
+
+
+def test_what_lies_outside_a_range_is_refused_on_both_sides() -> None:
+    for target in (-0.5, 0.0, 1.0, 1.5):
+        assert psy.items_needed(0.8, 100, target).status == "not_applicable"
+    for items, status in ((0, "insufficient"), (1, "ok")):
+        assert psy.items_needed(0.8, items, 0.9).status == status
+        assert psy.standardized_reliability(0.8, items).status == status
+        assert psy.standardized_reliability(0.8, 100, items).status == status
+    for value, status in ((0.0, "degenerate"), (0.01, "ok"), (1.0, "ok"), (1.01, "degenerate")):
+        assert psy.items_needed(value, 100, 0.9).status == status
+    for value, status in (
+        (-1.01, "not_applicable"),
+        (-0.9, "ok"),
+        (1.0, "ok"),
+        (1.01, "not_applicable"),
+    ):
+        assert psy.standardized_reliability(value, 100, 90).status == status
+    for target in (0.0, 1.0, 1.2):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            psy.labels_needed(target, 0.2, 0.02)
+    for error, rate in ((0.0, 0.5), (-1.0, 0.5), (0.03, -0.1), (0.03, 1.1)):
+        with pytest.raises(ValueError, match="rate"):
+            psy.items_for_error(error, rate)
+    assert [psy.items_for_error(0.03, rate) for rate in (0.0, 0.2, 1.0)] == [0, 178, 0]
+    for margin in (-0.1, 0.0, math.inf, math.nan):
+        assert psy.equivalence(*pair(6), margin).status == "not_applicable"
+        assert psy.equivalence_margin(margin).status == "not_applicable"
+    assert psy.equivalence_margin(mdc95=0.0).status == "degenerate"
+    for level in (0.0, 1.0):
+        with pytest.raises(ValueError, match="level"):
+            psy.resample(np.ones((3, 2)), lambda t: t[:, 0], rng=gen(), level=level)
+    assert psy.rogan_gladen(0.5, 100, 0.6, 50, 0.6, 50).status == "not_applicable"
+    assert psy.rogan_gladen(0.5, 100, 0.61, 50, 0.6, 50).status == "ok"
+    for counts in ((0, 50, 50), (100, 0, 50), (100, 50, 0)):
+        n, yes, no = counts
+        assert psy.rogan_gladen(0.5, n, 0.9, yes, 0.9, no).status == "insufficient"
+    assert psy.SignificanceTest.absent("insufficient", "why").n == 0
+
+
+def test_a_shift_counts_where_its_variance_is_known() -> None:
+    whole = psy.shift_heterogeneity_of_scores([0.1, 0.2, 0.4], [0.01, 0.02, 0.01])
+    for lost in (math.nan, math.inf):
+        shifts = psy.shift_heterogeneity_of_scores([0.1, 0.2, 0.4, lost], [0.01, 0.02, 0.01, 0.01])
+        errors = psy.shift_heterogeneity_of_scores([0.1, 0.2, 0.4, 0.3], [0.01, 0.02, 0.01, lost])
+        for some in (shifts, errors):
+            assert some.test == whole.test
+            assert (some.i2, some.deviation) == (whole.i2, whole.deviation)
+    certain = psy.shift_heterogeneity_of_scores([0.1, 0.2, 0.4, 0.3], [0.01, 0.02, 0.01, 0.0])
+    assert (certain.test, certain.i2) == (whole.test, whole.i2), "no weight without an error"
+    spread = np.var([0.1, 0.2, 0.4, 0.3], ddof=1) - 0.01
+    assert certain.deviation == pytest.approx(math.sqrt(spread))
+
+
+def test_a_list_in_doubt_names_nothing_and_claims_no_power() -> None:
+    rng = np.random.default_rng(0)
+    sound = (rng.random((12, 60)) < np.linspace(0.4, 0.95, 12)[:, None]).astype(float)
+    plain = psy.reading_list(sound, rng=gen())
+    assert (plain.doubt, plain.named) == ("", ()) or plain.evidence < 5.41
+    assert plain.power_named > 0.5
+    few = psy.reading_list(sound[:8], rng=gen())
+    assert few.doubt
+    assert (few.power_named, few.named) == (0.0, ())
+    assert math.isnan(few.faults)
+    assert few.power > 0
+    # three models fail what is easy for the others, and for a common reason
+    weak = sound.copy()
+    weak[9:, ::4] = 0.0
+    together = psy.reading_list(weak, rng=gen())
+    assert together.together > 2.33
+    assert not together.stands_out
+    assert (together.power_named, together.named) == (0.0, ())

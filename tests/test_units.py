@@ -94,3 +94,41 @@ def test_an_end_that_bounds_nothing_is_said_to_be_none() -> None:
     text = shown(far)
     assert "33195" not in text
     assert "from 12, no upper end" in text
+
+
+LOWER_END = {
+    *"rho_g rho_g_1000 pearson pearson_same_items spearman tau_b icc_a1 icc_c1 icc_11 icc_1k".split(),
+    *"icc_ak icc_ck ccc kendall_w alpha alpha_types stratified_alpha omega_types g phi".split(),
+    *"disattenuated balanced_score form_correlation icc_a1_of_forms phi_of_forms".split(),
+}
+"""They compare variances or orders of respondents."""
+OF_CHANCE = LOWER_END & {
+    *"rho_g rho_g_1000 pearson spearman tau_b icc_a1 icc_c1 icc_11 icc_1k icc_ak icc_ck ccc".split(),
+    "kendall_w",
+} | {"gain", "item_agreement"}
+"""They are 1 where a rerun repeats the answers by construction."""
+BESIDE = {*"alpha_standardized stratified_alpha ccc icc_11 icc_1k icc_ak icc_ck icc_c1".split()}
+"""Reports show another coefficient for the same question."""
+LESS_IS_BETTER = {
+    *"own_strengths contradicted_items labels_needed rater_share minimum_difference".split(),
+    *"minimum_difference_holm solved_by_all dead_items duplicate_items label_errors".split(),
+    *"misfit_items negative_items reading_list flip_rate judge_share equivalence".split(),
+    *"form_heterogeneity position_bias mean_error blind_accuracy leakage_cues".split(),
+    *"length_accuracy mdc95 pair_flip sem family_keys family_types".split(),
+}
+WHOLE = {
+    *"contradicted_items labelled_answers labels_needed dead_items duplicate_items".split(),
+    *"label_errors misfit_items negative_items leakage_cues added_value".split(),
+}
+
+
+@pytest.mark.parametrize("indicator", hqm.all_indicators(), ids=lambda each: each.name)
+def test_every_indicator_is_shown_as_what_it_is(indicator: hqm.Indicator) -> None:
+    name = indicator.name
+    assert indicator.one_sided == (name in LOWER_END)
+    assert indicator.repeats == (name in OF_CHANCE)
+    others = {each.on_page for each in hqm.all_indicators() if each.name == name}
+    assert others == {name not in BESIDE}
+    assert (indicator.better == "lower") == (name in LESS_IS_BETTER)
+    assert (indicator.digits == 0) == (name in WHOLE)
+    assert indicator.meaning.endswith(".")

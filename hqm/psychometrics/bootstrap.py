@@ -38,8 +38,6 @@ def stream(seed: int, name: str) -> np.random.Generator:
 def _square_root(tallies: Array) -> Array:
     """A matrix whose square is the covariance of the sum of a resample."""
     count = len(tallies)
-    if count < 2:
-        return np.zeros((tallies.shape[1], tallies.shape[1]))
     centred = tallies - tallies.mean(axis=0)
     values, vectors = np.linalg.eigh(centred.T @ centred * (count / (count - 1)))
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)), dtype=np.float64)
@@ -61,7 +59,7 @@ def resampled_sums(
     [50.0, 50.0, 50.0]
     """
     count = len(tallies)
-    rows = max(1, min(replicates, CHUNK // max(1, count)))
+    rows = max(1, min(replicates, CHUNK // count))
     starts = range(0, replicates, rows)
     total, root = tallies.sum(axis=0), _square_root(tallies)
     for start, child in zip(starts, rng.spawn(len(starts)), strict=True):
@@ -80,7 +78,7 @@ def left_out_sums(tallies: Array) -> Array:
     [7.5, 6.0, 4.5]
     """
     count, total = len(tallies), tallies.sum(axis=0)
-    return np.asarray(count / (count - 1) * (total - tallies) if count > 1 else total + 0 * tallies)
+    return np.asarray(count / (count - 1) * (total - tallies))
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +196,7 @@ def _apply(statistic: Callable[[Array], npt.ArrayLike], sums: Array) -> Array:
     # large tables of leave-one-out sums go through in pieces, so that a statistic's own arrays stay
     # small
     pieces = []
-    for start in range(0, max(1, len(sums)), 4096):
+    for start in range(0, len(sums), 4096):
         rows = sums[start : start + 4096]
         with np.errstate(divide="ignore", invalid="ignore"):
             values = np.asarray(statistic(rows), dtype=np.float64)

@@ -575,7 +575,7 @@ def _kendall(
     onto = np.zeros((len(a), groups))
     onto[np.arange(len(a)), group] = w
     blocks = np.zeros((3, groups, groups))
-    rows = max(1, 4_000_000 // len(a))
+    rows = 4_000_000 // len(a)
     for start in range(0, len(a), rows):
         part = slice(start, start + rows)
         x, y = np.sign(a[part, None] - a), np.sign(h[part, None] - h)

@@ -290,8 +290,6 @@ def learnt_forward(items: Labelled, level: Numbers) -> Callable[[Numbers], Array
     A level that the earlier blocks lack, or in which labels tie, falls back on the commonest label
     of its kind.
     """
-    if len(level) == 0:
-        return lambda _: np.zeros(0)
     crossed = np.unique(items.kind * (int(level.max()) + 1) + level, return_inverse=True)[1]
     levels, count, kinds = int(crossed.max()) + 1, len(items.labels), items.table()
     kind_of = np.zeros(levels, dtype=np.int64)
@@ -314,11 +312,11 @@ def learnt_over_kinds(items: Labelled, level: Numbers) -> Callable[[Numbers], Ar
     Naive Bayes: label = argmax_k log n(kind, k) + log p(level | k); a level that the earlier blocks
     lack says nothing.
     """
-    levels, count = int(level.max(initial=-1)) + 1, len(items.labels)
+    levels, count = int(level.max()) + 1, len(items.labels)
     prior = np.log(items.table() + 0.5)[items.kind]
 
     def predict(block: Numbers) -> Array:
-        blocks = int(block.max(initial=-1)) + 1
+        blocks = int(block.max()) + 1
         table = counted((block * levels + level) * count + items.label, blocks, levels, count)
         before = np.cumsum(table, axis=0) - table
         share = (before + 0.5) / (before.sum(axis=1, keepdims=True) + 0.5 * levels)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from typing import Any
 
@@ -100,7 +99,5 @@ def rank_sum_p(chosen: Flags, values: npt.ArrayLike) -> Array:
         else:
             some = k[inside].astype(np.float64)
             spread = np.sqrt(some * (size - some) * (size + 1) / 12)
-            p[inside] = ndtr(
-                (total[inside] + 0.5 - some * (size + 1) / 2) / np.maximum(spread, math.ulp(1.0))
-            )
+            p[inside] = ndtr((total[inside] + 0.5 - some * (size + 1) / 2) / spread)
     return p

@@ -106,7 +106,7 @@ def modes(
         information = a * a * (p * (1 - p) * weight).sum(axis=1) + 1
         step = np.clip(slope / information, -1, 1)
         theta = theta + step
-        if np.abs(step).max(initial=0.0) < 1e-10:
+        if np.abs(step).max() < 1e-10:
             break
     p = _pass(theta, a, d)
     return theta, np.asarray(a * a * (p * (1 - p) * weight).sum(axis=1) + 1, dtype=np.float64)
@@ -432,6 +432,6 @@ def _weighted_likelihood(x: Array, weight: Array, b: Array) -> tuple[Array, Arra
             (((x - p) * weight).sum(axis=1) + skew / (2 * information)) / information, -1, 1
         )
         theta = theta + step
-        if np.abs(step).max(initial=0.0) < 1e-9:
+        if np.abs(step).max() < 1e-9:
             break
     return theta, information

@@ -97,10 +97,7 @@ def _two_sided(r: Array, n: npt.ArrayLike) -> Array:
     df = np.asarray(n, dtype=np.float64) - 2
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.abs(r) * np.sqrt(df / (1 - r * r))
-        return np.asarray(
-            np.where(df > 0, 2 * stdtr(np.maximum(df, 1e-9), -ratio), np.nan),
-            dtype=np.float64,
-        )
+        return np.asarray(2 * stdtr(df, -ratio))
 
 
 def reversed_items(

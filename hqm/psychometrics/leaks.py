@@ -168,11 +168,8 @@ def judge_strata(
     """
     tests *= SEARCHES
     base = majority(view.items)
-    count = int(view.items.cluster.max(initial=-1)) + 1
-    blocks = [
-        rng.permutation(np.arange(count) % BLOCKS)[view.items.cluster]
-        for _ in range(ORDERS if count else 0)
-    ]
+    count = int(view.items.cluster.max()) + 1
+    blocks = [rng.permutation(np.arange(count) % BLOCKS)[view.items.cluster] for _ in range(ORDERS)]
     hits = [predict(block) for block in blocks]
     tried = [block > 0 for block in blocks]
     judged = [

@@ -264,7 +264,7 @@ def minres_loadings(correlations: npt.ArrayLike) -> Array:
     items = np.arange(r.shape[1])
     # the first principal axis with the largest correlation of each item as its communality
     r[:, items, items] = 0.0
-    r[:, items, items] = np.abs(r).max(axis=1, initial=0.0)
+    r[:, items, items] = np.abs(r).max(axis=1)
     values, vectors = np.linalg.eigh(r)
     r[:, items, items] = 0.0
     loadings = vectors[:, :, -1] * np.sqrt(np.maximum(values[:, -1:], 1e-12))

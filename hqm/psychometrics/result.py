@@ -178,7 +178,7 @@ def normal_quantile(level: float) -> float:
 
 def is_constant(x: Array) -> bool:
     """Whether a vector does not vary beyond rounding."""
-    return bool(np.ptp(x) <= 1e-12 * max(1.0, float(np.abs(x).max(initial=0.0))))
+    return bool(np.ptp(x) <= 1e-12 * max(1.0, float(np.abs(x).max())))
 
 
 def size_of(n: int, n_effective: float | None) -> float:

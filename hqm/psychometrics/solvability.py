@@ -239,7 +239,7 @@ def _from_before(
 ) -> Array:
     """Which items of one type are predicted rightly from the turns before their own."""
     hits = np.zeros(len(label))
-    blocks = int(turn.max(initial=-1)) + 1
+    blocks = int(turn.max()) + 1
     # a sort of small numbers takes time in proportion to them
     order = np.argsort(turn.astype(np.int16)[at], kind="stable")
     at, what = at[order], what[order]
@@ -470,7 +470,7 @@ def _predicted(words: Numbers, threshold: int, short: int) -> Numbers:
 def _forward(items: Labelled, words: Numbers, block: Numbers) -> Array:
     """Which items are right by the threshold of the blocks before their own."""
     hits = np.zeros(len(words))
-    for b in range(1, int(block.max(initial=0)) + 1):
+    for b in range(1, int(block.max()) + 1):
         test, seen = block == b, block < b
         threshold, short = _threshold(_counts(items.label[seen], words[seen]))
         hits[test] = _predicted(words[test], threshold, short) == items.label[test]

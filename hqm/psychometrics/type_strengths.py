@@ -72,7 +72,7 @@ def rasch_residuals(scores: npt.ArrayLike, steps: int = 100) -> RaschResiduals:
         pull = (difficulty - difficulty.mean()) / _PRIOR**2
         harder = (residual.sum(axis=0) + pull) / (information.sum(axis=0) + 1 / _PRIOR**2)
         difficulty = difficulty - np.clip(harder, -1, 1)
-        if max(np.abs(step).max(initial=0), np.abs(harder).max(initial=0)) < 1e-4:
+        if max(np.abs(step).max(), np.abs(harder).max()) < 1e-4:
             break
     return RaschResiduals(ability, difficulty, *_beyond(x, known, ability, difficulty))
 
