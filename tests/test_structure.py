@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hqm.reports.drawings import Dots, dots
+from hqm.reports.type_tables import rests_on
 from scipy import stats
 
 import hqm
@@ -26,6 +28,7 @@ from tests import test_flags as made
 from tests.conftest import counts
 from tests.messages import pattern_of
 from tests.perf.structure import DESIGNS, Design, answers, functioning, strengths
+from tests.test_gate import audit_of
 
 GOOD = np.linspace(0.35, 0.75, 24)
 
@@ -358,3 +361,34 @@ def test_more_rewordings_than_rules_make_are_refused() -> None:
         wordings_of("yes_no", 8)
     assert len(What(forms=("7",)).form_names("yes_no")) == 8
     assert What(forms=("original", "parallel3")).form_names("vqa") == ("original", "parallel3")
+
+
+def test_every_question_has_a_figure_with_each_of_its_numbers() -> None:
+    rng = np.random.default_rng(13)
+    first = by_type(Design(24), rng, favoured=1.5)
+    again = [by_type(Design(24), rng) for _ in range(2)]
+    forms = [
+        first,
+        *(replace(form, cell=Cell(form=name)) for form, name in zip(again, "bc", strict=True)),
+    ]
+    estimates = described(first, families=["near"] * 12 + ["far"] * 12)
+    estimates += compare_forms(forms, made.ACCURACY, made.PROTOCOL)
+    tables, figures = rests_on(audit_of(*estimates).audits[0])
+    titles = [table.caption for table in tables]
+    drawn = dict(zip(titles, (figure.svg for figure in figures), strict=True))
+    assert len(titles) == 5  # one thing, types and keys of families, where, the released wording
+    for table in tables:
+        svg = drawn[table.caption]
+        if table.caption == "Where does it measure?":
+            assert "at 0.98" in svg
+            continue
+        assert svg.count("<circle") == len(table.rows)
+        for row in table.rows:
+            assert row[-1].text in svg or row[0].text in svg
+
+
+def test_more_than_two_wordings_share_one_figure() -> None:
+    svg = dots([Dots("original", (0.5, 0.75)), Dots("b", (0.6,))], "accuracy", "two wordings")
+    assert svg.count("<circle") == 3
+    assert "original: 0.500, 0.750; b: 0.600" in svg
+    assert ">0.0<" not in svg, "several numbers a row are scores, whose axis need not begin at 0"

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from hqm.psychometrics import (
     Coefficient,
     FamilyDependence,
-    RangeRestriction,
     bland_altman,
     concordance,
     cronbach_alpha,
@@ -30,7 +29,6 @@ from hqm.psychometrics import (
     noise_floor,
     omega_t,
     pearson,
-    range_restriction,
     spearman,
     standardized_alpha,
     standardized_reliability,
@@ -178,6 +176,8 @@ def audit_table(
         used, notes = parts.columns, [*notes, *parts.notes]
         estimates = tuple(of_subscales(make, parts, by_respondent, seed))
         x = parts.total
+    if not wide.binary and not any(column.items for column in wide.about):
+        notes.append(_NO_ITEMS)
     dependence = family_dependence(x, by_respondent, stream(seed, "families"))
     flags = _flags(len(wide.respondents), dependence)
     return TableAudit(
@@ -315,8 +315,9 @@ _LIMITS = (
 )
 
 
-_NEEDS_ITEMS = "the answers to single items are not in the table"
-_NO_ITEMS = "the number of items is not known: give it with --items"
+_NO_ITEMS = (
+    "the noise floor and the pairs told apart need the number of items: give it with --items"
+)
 _ONE_FAMILY = (
     "all respondents are of one family, so that no interval over others can be had; name families"
     " with --family"
@@ -418,13 +419,6 @@ def of_two(
     if first.scale == other.scale:
         yield signed("icc_a1", both.a1, sem=finite(both.sem_agreement), mdc95=finite(both.mdc95))
         yield signed("icc_c1", both.c1, sem=finite(both.sem_consistency))
-        for name, value in (
-            ("icc_11", both.one_way),
-            ("icc_1k", both.one_way_k),
-            ("icc_ak", both.ak),
-            ("icc_ck", both.ck),
-        ):
-            yield signed(name, value)
         yield signed("ccc", concordance(x, y, **related).ccc)
         yield signed("mean_shift", _widened(mean_shift(a, b), n_eff))
         limits = bland_altman(a, b)
@@ -436,24 +430,6 @@ def of_two(
         )
         p, about = _equivalent(a, b, margin, n_eff)
         yield signed("equivalence", p, **about)
-    else:
-        apart = Coefficient.absent(
-            "not_applicable",
-            "the two columns are on different scales, so that only their orders compare",
-        )
-        for name in (
-            "icc_a1",
-            "icc_c1",
-            "icc_11",
-            "icc_1k",
-            "icc_ak",
-            "icc_ck",
-            "ccc",
-            "mean_shift",
-            "limits_of_agreement",
-            "equivalence",
-        ):
-            yield signed(name, apart)
     for k in (1, 3, 5):
         if k < len(x):
             yield signed(
@@ -462,13 +438,6 @@ def of_two(
                 chance=k / len(x),
                 direction=_directions((first, other)),
             )
-    restricted = range_restriction(x, lambda chosen: pearson(x[chosen], y[chosen]).value)
-    yield signed(
-        "pearson_top_half",
-        _observed(restricted),
-        u=finite(restricted.u),
-        direction=_directions((first, other)),
-    )
     if items and first.scale and first.scale == other.scale:
         floor = noise_floor(table.values[known, places[0]] / first.scale, items)
         near = (
@@ -480,13 +449,6 @@ def of_two(
         yield signed(
             f"icc_a1_{_LENGTH}", standardized_reliability(both.a1, items, _LENGTH), length=_LENGTH
         )
-    else:
-        reason = _NO_ITEMS if first.scale else "the scores are no shares of items"
-        unknown = Coefficient.absent("not_applicable", reason)
-        yield signed("noise_floor", unknown)
-        yield signed(f"icc_a1_{_LENGTH}", unknown)
-    for name in ("rho_g", "item_agreement"):
-        yield signed(name, Coefficient.absent("not_applicable", _NEEDS_ITEMS))
 
 
 def _equivalent(
@@ -531,13 +493,6 @@ def _influence(x: Array, y: Array) -> dict[str, Any]:
     }
 
 
-def _observed(restricted: RangeRestriction) -> Coefficient:
-    """A reliability among the best half."""
-    if restricted.status == "ok" and math.isfinite(restricted.observed):
-        return Coefficient(restricted.observed, n=restricted.n_top)
-    return Coefficient.absent("insufficient", restricted.reason or "too few respondents")
-
-
 def _directions(about: Sequence[Column]) -> str:
     """Say which direction is good, and which of it is an assumption."""
     ways = {column.better or "higher, supposed" for column in about}
@@ -569,27 +524,8 @@ def of_subscales(
     yield make("families.icc", "mean", dependence.icc, n_effective=finite(dependence.n_eff))
     if not table.binary:
         yield from _with_items(make, parts)
-    for name, why in (
-        (
-            "test_retest.pearson",
-            "the table shows one administration: name two with --columns first,other",
-        ),
-        (
-            "parallel_forms.icc_a1",
-            "the table shows one form: name two columns with --columns first,other",
-        ),
-        (
-            "criterion.pearson",
-            "there are no people's scores: name their column with --columns score,people",
-        ),
-    ):
-        yield make(name, label, Coefficient.absent("not_applicable", why))
     if table.binary and len(parts.columns) > 1:
         yield _discrimination(make, parts, label)
-    else:
-        yield make(
-            "items.discrimination", label, Coefficient.absent("not_applicable", _NEEDS_ITEMS)
-        )
 
 
 def _of_parts(
@@ -629,18 +565,6 @@ def _of_parts(
         "consistency.omega",
         label,
         omega_t(x, families=list(families)),
-        **shared,
-    )
-    restricted = range_restriction(
-        total, lambda chosen: cronbach_alpha(x[chosen]).coefficient.value
-    )
-    yield make(
-        "consistency.alpha_top_half",
-        label,
-        _observed(restricted),
-        flags=restricted.flags,
-        u=finite(restricted.u),
-        direction=_directions(parts.about),
         **shared,
     )
     pairs = [(i, j) for i in range(k) for j in range(i)]
@@ -689,13 +613,7 @@ def _with_items(make: Maker, parts: Subscales) -> Iterable[Estimate]:
         if column is not None:
             items = column.items
         ratio = column is not None and metric_of(column.name)[0] in ("f1", "precision", "recall")
-        reason = "" if items else _NO_ITEMS
-        if rates is None or ratio:
-            reason = "the scores are no shares of items"
-        if reason or rates is None or items is None:
-            none = Coefficient.absent("not_applicable", reason)
-            yield make("test_retest.noise_floor", name, none)
-            yield make("discriminability.separable_pairs", name, none)
+        if rates is None or ratio or items is None:
             continue
         by = rates[:, None] if rates.ndim == 1 else rates
         own = np.array([items] if column is not None else [n or 0 for n in sizes], dtype=np.float64)
@@ -714,11 +632,7 @@ def _with_items(make: Maker, parts: Subscales) -> Iterable[Estimate]:
         scored = (
             x if column is not None or len({c.lower_is_better for c in parts.about}) == 1 else None
         )
-        if scored is None:
-            mixed = Coefficient.absent(
-                "not_applicable", "lower is better in some columns only: their mean is no rate"
-            )
-            yield make("discriminability.separable_pairs", name, mixed, items=items)
+        if scored is None:  # lower is better in some columns only: their mean is no rate
             continue
         differences = independent_differences(scored, np.sqrt(noise), higher_is_better=not lower)
         if differences.status != "ok":
