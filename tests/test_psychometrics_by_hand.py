@@ -1,6 +1,8 @@
 """Forecasts, corrections, coverage and bands of small examples, from their formulas term by term."""
 
+import itertools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -8,6 +10,10 @@ from scipy import stats
 
 from hqm import psychometrics as psy
 from hqm.psychometrics.coverage import error_of_parts
+from hqm.psychometrics.cross_validation import Questions, deal
+from hqm.psychometrics.retest import drift_test
+from hqm.psychometrics.score_dependability import spread_of_these
+from hqm.psychometrics.solvability import _predict
 from hqm.psychometrics.study_forecast import ALIASES, PRECISIONS, error_parts, independent, slopes
 
 EFFECTS = (
@@ -300,3 +306,159 @@ def test_scores_corrected_by_labels_by_hand(clusters: np.ndarray | None) -> None
     none = psy.ppi_scores(np.ones((1, 8)), np.full((1, 8), np.nan))
     assert none.scores[0].status == "insufficient"
     assert none.ranks_corrected == (0,)
+
+
+def test_the_interval_of_rho_g_for_these_respondents_by_loops() -> None:
+    """The spread is noncentral chi-square, the noise a cluster jackknife, and both go together."""
+    rng = np.random.default_rng(4)
+    right = (rng.random((3, 10, 40)) < np.linspace(0.3, 0.9, 10)[:, None]).astype(float)
+    right[:, :, ::2] = right[:, :, 1::2]  # items of one picture are answered alike
+    labels = np.arange(40) // 2
+    study = psy.rho_g(right, labels)
+    totals = right.reshape(3, 10, 20, 2).sum(axis=3)
+    changes = totals.var(axis=0, ddof=1)
+    noise = changes.sum(axis=1) / 40**2
+    scores = right.mean(axis=2)
+    spread = scores.var(axis=1, ddof=1).mean()
+    assert study.noise == pytest.approx(noise)
+    assert study.rho.value == pytest.approx(1 - noise.mean() / spread)
+    assert study.sem == pytest.approx(np.sqrt(noise))
+    assert study.mdc95_pooled == pytest.approx(1.96 * math.sqrt(2 * noise.mean()))
+    without = (right.sum(axis=2)[:, :, None] - totals) / 38
+    left_noise = (changes.sum(axis=1)[:, None] - changes) / 38 / 38
+    mean = scores.mean(axis=0)
+    apart = without.mean(axis=0)
+    centred = apart - apart.mean(axis=0)
+    centred = centred - centred.mean(axis=1, keepdims=True)
+    error = (centred**2).sum() * 19 / 20 / 9
+    away = mean - mean.mean()
+    along = ((away @ centred) ** 2).sum() * 19 / 20 / (away**2).sum()
+    logs = np.log(left_noise.mean(axis=0)), np.log(apart.var(axis=0, ddof=1))
+    doubt = math.sqrt(19 / 20 * ((logs[0] - logs[0].mean()) ** 2).sum())
+    r = np.corrcoef(logs)[0, 1]
+    these = spread_of_these(mean.var(ddof=1), error, 10, along=along)[:, 0]
+    normal = stats.norm.ppf((np.arange(1, 200) - 0.5) / 199)
+    student = stats.t.ppf((np.arange(1, 16) - 0.5) / 15, 19)
+    normal, student = normal / normal.std(), student / student.std() * math.sqrt(19 / 17)
+    drawn = []
+    for variance, z in zip(these, normal, strict=True):
+        for t in student:
+            level = noise.mean() * math.exp(doubt * (r * z + math.sqrt(1 - r * r) * t))
+            drawn.append(min(max(1 - level / (variance + level * 2 / 3), 0.0), 1.0))
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    assert study.rho.fixed is not None
+    ends = study.rho.fixed.low, study.rho.fixed.high
+    assert ends == pytest.approx((min(low, study.rho.value), max(high, study.rho.value)))
+
+
+def test_drift_is_tested_with_orthogonal_contrasts_of_runs() -> None:
+    rng = np.random.default_rng(5)
+    scores = rng.normal(size=(3, 6)) * 0.05
+    parts = rng.normal(size=(3, 6, 15)) * 0.01
+    parts -= parts.mean(axis=2, keepdims=True)
+    test = drift_test(scores, parts)
+    contrasts = np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])
+    statistic = 0.0
+    for m in range(6):
+        moved = contrasts @ parts[:, m]
+        covariance = 15 / 14 * moved @ moved.T
+        shift = contrasts @ scores[:, m]
+        statistic += shift @ np.linalg.solve(covariance, shift)
+    assert (test.statistic, test.df, test.n) == (pytest.approx(statistic), 12, 6)
+    assert test.p == pytest.approx(stats.chi2.sf(statistic, 12))
+    still = drift_test(np.zeros((2, 3)), np.zeros((2, 3, 12)))
+    assert still.status == "not_informative"
+    moved = drift_test(np.array([[0.1], [0.2]]), np.zeros((2, 1, 12)))
+    assert (moved.statistic, moved.p) == (math.inf, 0.0)
+    for runs, clusters, status in ((1, 12, "insufficient"), (2, 9, "insufficient"), (2, 10, "ok")):
+        of = drift_test(rng.normal(size=(runs, 3)), rng.normal(size=(runs, 3, clusters)))
+        assert of.status == status
+    assert drift_test(np.zeros((2, 3)), None).status == "insufficient"
+
+
+def test_scores_of_respondents_with_labels_of_their_own_by_hand() -> None:
+    """Hajek's means, their errors within pictures, and the error that both scores share."""
+    rng = np.random.default_rng(6)
+    m, n = 9, 40
+    human = (rng.random((m, n)) < np.linspace(0.2, 0.9, m)[:, None]).astype(float)
+    judge = np.where(rng.random((m, n)) < 0.85, human, 1 - human)
+    labels = np.arange(n) // 2
+    weights = rng.uniform(1, 4, (m, n))
+    shown = np.where(rng.random((m, n)) < 0.5, human, np.nan)
+    study = psy.criterion_validity(judge, shown, labels, weights)
+    centred = judge - judge.mean(axis=0)
+    centred = centred - centred.mean(axis=1, keepdims=True)
+    v_a = v_h = shared = 0.0
+    means, same = [], []
+    for i in range(m):
+        known = np.isfinite(shown[i])
+        w = np.where(known, weights[i], 0.0) / weights[i][known].sum()
+        mean = (w[known] * shown[i][known]).sum()
+        means.append(mean)
+        same.append((w * judge[i]).sum())
+        of = [c for c in range(20) if known[labels == c].any()]
+        count = len(of)
+        for c in range(20):
+            inside = labels == c
+            residual = centred[i][inside].sum() * math.sqrt(20 / 19) / n
+            v_a += m / (m - 1) * residual**2 / m
+            if c in of:
+                apart = (w[inside & known] * (shown[i][inside & known] - mean)).sum()
+                v_h += count / (count - 1) * apart**2 / m
+                shared += count / (count - 1) * residual * apart / m
+    x, y = judge.mean(axis=1), np.array(means)
+    s_a, s_h, s_ah = x.var(ddof=1), y.var(ddof=1), np.cov(x, y)[0, 1]
+    value = (s_ah - shared) / math.sqrt((s_a - v_a) * (s_h - v_h))
+    assert study.full.value == pytest.approx(np.corrcoef(x, y)[0, 1])
+    assert study.same.value == pytest.approx(np.corrcoef(same, y)[0, 1])
+    assert study.disattenuated.raw == pytest.approx(value) or study.disattenuated.value == (
+        pytest.approx(value)
+    )
+    assert study.reliability_automatic == pytest.approx(1 - v_a / s_a)
+    assert study.reliability_human == pytest.approx(1 - v_h / s_h)
+    assert study.ceiling == pytest.approx(math.sqrt((1 - v_a / s_a) * (1 - v_h / s_h)))
+    cells = int(np.isfinite(shown).sum())
+    assert (study.n, study.n_items, study.n_cells) == (m, n, cells)
+    assert study.n_labelled == round(cells / m)
+    assert study.residual_human == pytest.approx(v_h * round(cells / m))
+    assert study.true_human == pytest.approx(s_h - v_h)
+    assert ("ATTENUATION" in study.flags) == (1 - v_h / s_h < 0.95)
+
+
+def test_answers_are_predicted_by_naive_bayes_of_their_words() -> None:
+    """Which runs of letters and words a question has, in the folds that it does not belong to."""
+    rng = np.random.default_rng(7)
+    things = ["dog", "cat", "red car", "boat", "tree"]
+    texts = [
+        f"Is there a {things[k]} {'near' if k % 2 else 'in'} it?" for k in rng.integers(0, 5, 60)
+    ]
+    answers = ["yes" if ("dog" in t) ^ (rng.random() < 0.2) else "no" for t in texts]
+    kinds = [str(i % 2) for i in range(60)]
+    items = deal(answers, [i // 2 for i in range(60)], kinds, np.random.default_rng(1), 4)
+
+    def features(text: str) -> set[str]:
+        words = re.findall(r"[\w']+", text.lower())
+        padded = f" {' '.join(words)} "
+        runs = {padded[i : i + k] for k in (3, 4) for i in range(len(padded) - k + 1)}
+        pairs = {f"w {a} {b}" for a, b in itertools.pairwise(words)}
+        return runs | pairs | {f"w {word}" for word in words}
+
+    item, feature, size = Questions.of(texts).features()
+    assert size == len(set().union(*map(features, texts)))
+    assert len(item) == sum(len(features(t)) for t in texts)
+    hits = _predict(items, item, feature, size)
+    for i in range(60):
+        train = [j for j in range(60) if items.fold[j] != items.fold[i] and kinds[j] == kinds[i]]
+        every = set().union(*(features(texts[j]) for j in range(60) if kinds[j] == kinds[i]))
+        logs = {}
+        for label in dict.fromkeys(answers):
+            mine = [features(texts[j]) for j in train if answers[j] == label]
+            if not mine:
+                continue
+            total = sum(map(len, mine))
+            logs[label] = math.log(len(mine) / len(train)) + sum(
+                math.log((sum(f in of for of in mine) + 1) / (total + len(every)))
+                for f in features(texts[i])
+            )
+        best = max(logs, key=lambda label: logs[label])
+        assert hits[i] == (best == answers[i])
