@@ -462,3 +462,175 @@ def test_answers_are_predicted_by_naive_bayes_of_their_words() -> None:
             )
         best = max(logs, key=lambda label: logs[label])
         assert hits[i] == (best == answers[i])
+
+
+def test_phrases_that_give_a_label_away_by_counting() -> None:
+    rng = np.random.default_rng(8)
+    nouns = ["dog", "cat", "boat", "tree"]
+    texts = [
+        f"Is there {'a' if i % 3 else 'any'} {nouns[k]} on the left?"
+        for i, k in enumerate(rng.integers(0, 4, 160))
+    ]
+    answers = ["yes" if "boat" in t or (" a " in t and rng.random() < 0.5) else "no" for t in texts]
+    kinds = ["x" if i < 120 else "y" for i in range(160)]
+    answers = [a if k == "x" else "no" for a, k in zip(answers, kinds, strict=True)]
+    study = psy.leakage_cues(answers, rng=rng, questions=texts, types=kinds)
+    assert study.constant_types == (("y", "no"),)
+
+    def phrases(text: str) -> set[str]:
+        words = re.findall(r"[\w']+", text.lower())
+        begins = {" ".join(words[:n]) + " ..." for n in (2, 3) if len(words) > n}
+        return {*words, *begins}
+
+    inside = [i for i in range(160) if kinds[i] == "x"]
+    rows = []
+    for phrase in sorted(set().union(*(phrases(texts[i]) for i in inside))):
+        having = [answers[i] for i in inside if phrase in phrases(texts[i])]
+        if len(having) < 20:
+            continue
+        label = max(sorted(set(having), key=having.index), key=having.count)
+        share = sum(answers[i] == label for i in inside) / len(inside)
+        k = having.count(label)
+        p = min(1.0, 2 * stats.binom.sf(k - 1, len(having), share))
+        rows.append((phrase, label, len(having), k / len(having), p))
+    q = stats.false_discovery_control([row[-1] for row in rows])
+    named = [
+        (*row[:-1], value)
+        for row, value in zip(rows, q, strict=True)
+        if value < 0.05 and row[3] >= 0.95
+    ]
+    named.sort(key=lambda row: (-row[2], row[0]))
+    assert [(g.phrase, g.label, g.items) for g in study.giveaways] == [row[:3] for row in named]
+    assert [g.share for g in study.giveaways] == pytest.approx([row[3] for row in named])
+    assert [g.q for g in study.giveaways] == pytest.approx([row[4] for row in named])
+    assert {g.type for g in study.giveaways} == {"x"}
+    assert named
+
+
+def test_cues_stand_for_places_and_surfaces() -> None:
+    """How many values each cue takes in 40 questions that are written down here."""
+    texts = [
+        ("Is it a dog?", "Are there 3 dogs?", "is the cat not here ?", "Isn't it an owl?")[i % 4]
+        for i in range(40)
+    ]
+    ids = [f"img{i:03d}_a" for i in range(40)]
+    answers = np.random.default_rng(9).permutation(["yes", "no"] * 20).tolist()
+    study = psy.leakage_cues(
+        answers,
+        rng=np.random.default_rng(0),
+        questions=texts,
+        ids=ids,
+        clusters=[i // 3 for i in range(40)],
+    )
+    levels = {cue.name: cue.levels for cue in study.cues}
+    words = [re.findall(r"[\w']+", t.lower()) for t in texts]
+    lengths = [len(t) for t in texts]
+    cuts = sorted(set(np.quantile(lengths, np.linspace(0.1, 0.9, 9)).tolist()))
+    assert levels == {
+        "odd or even place": 2,
+        "place within the cluster": 3,
+        "tenth of the file": 10,
+        "label before": 3,
+        "tenth of the number": 10,
+        "odd or even number": 2,
+        "last digit": 10,
+        "first word": len({w[0] for w in words}),
+        "first two words": len({tuple(w[:2]) for w in words}),
+        "first three words": len({tuple(w[:3]) for w in words}),
+        "last word": len({w[-1] for w in words}),
+        "articles": 4,
+        "punctuation": 2,
+        "number of words": len({len(w) for w in words}),
+        "length": len({sum(n > cut for cut in cuts) for n in lengths}),
+        "digits and number words": 2,
+        "negation": 2,
+        "capital letter": 2,
+    } | ({"spare spaces": 2} if any(t != " ".join(t.split()) for t in texts) else {})
+
+
+def test_one_threshold_of_length_by_trying_all() -> None:
+    rng = np.random.default_rng(10)
+    lengths = rng.integers(3, 15, 80)
+    answers = ["yes" if (n <= 8) ^ (rng.random() < 0.2) else "no" for n in lengths]
+    clusters = [i // 2 for i in range(80)]
+    study = psy.length_cue(lengths, answers, rng=np.random.default_rng(1), clusters=clusters)
+    (rule,) = study.rules
+
+    def learnt(rows: list[int]) -> tuple[int, str, str]:
+        best = (-1, 0, "", "")
+        for short, long in (("yes", "no"), ("no", "yes")):
+            for threshold in range(int(lengths[rows].max()) + 1):
+                right = sum(
+                    answers[i] == (short if lengths[i] <= threshold else long) for i in rows
+                )
+                if right > best[0]:
+                    best = (right, threshold, short, long)
+        return best[1:]
+
+    assert (rule.threshold, rule.short, rule.long) == learnt(list(range(80)))
+    items = deal(answers, clusters, None, np.random.default_rng(1), 5)
+    hits = 0
+    for i in range(80):
+        threshold, short, long = learnt([j for j in range(80) if items.fold[j] != items.fold[i]])
+        hits += answers[i] == (short if lengths[i] <= threshold else long)
+    assert rule.accuracy.value == pytest.approx(hits / 80)
+    assert rule.baseline == max(answers.count("yes"), answers.count("no")) / 80
+    assert rule.stratum.shown
+    assert psy.own_words(["the dog here", "the big dog here", "the here"]) == [1, 2, 0]
+
+
+def test_where_to_label_by_hand() -> None:
+    q = np.array([0.5, 0.2, 0.0, np.nan, 0.9])
+    u = np.sqrt([0.25, 0.16, 0.0, 0.0, 0.09])
+    u[3] = np.mean([u[0], u[1], u[2], u[4]])
+    p = psy.active_probabilities(q, 2, 0.6)
+    assert p == pytest.approx(2 * (0.6 * u / u.sum() + 0.4 / 5))
+    many = psy.active_probabilities(q, 4, 0.8)
+    share = 0.8 * u / u.sum() + 0.2 / 5
+    full = np.zeros(5, dtype=bool)
+    while True:
+        left = np.where(full, 1.0, (4 - full.sum()) * share / share[~full].sum())
+        if not (left[~full] > 1).any():
+            break
+        full |= left >= 1
+    assert many == pytest.approx(left)
+    assert many.sum() == pytest.approx(4)
+    assert psy.active_probabilities([0.0, 1.0], 1).tolist() == [0.5, 0.5]
+    for wrong in (
+        (q, 0, 0.5),
+        (q, 6, 0.5),
+        (q, 2, 0.9),
+        (q, 2, -0.1),
+        ([1.1], 1, 0.5),
+        ([-0.1], 1, 0.5),
+    ):
+        with pytest.raises(ValueError, match="tau"):
+            psy.active_probabilities(*wrong)
+    differing, others = np.array([0, 1, 2, 0]), np.array([2, 2, 2, 0])
+    apart = 3 / 6
+    error = (1 - math.sqrt(1 - 2 * apart)) / 2
+    expected = []
+    for k, total in zip(differing, others, strict=True):
+        wrong = error * error ** (total - k) * (1 - error) ** k
+        right = (1 - error) * (1 - error) ** (total - k) * error**k
+        expected.append(wrong / (wrong + right) if total else math.nan)
+    chances = psy.errors_from_disagreement(differing, others)
+    assert chances == pytest.approx(expected, nan_ok=True)
+    rare = psy.errors_from_disagreement([0, 0, 0, 1], [1, 1, 1, 1])
+    error = (1 - math.sqrt(1 - 2 / 4)) / 2
+    assert rare[0] == pytest.approx(error**2 / (error**2 + (1 - error) ** 2))
+    never = psy.errors_from_disagreement([0, 0], [1, 1])
+    error = (1 - math.sqrt(1 - 2 / 6)) / 2
+    assert never == pytest.approx([error**2 / (error**2 + (1 - error) ** 2)] * 2)
+    rng = np.random.default_rng(11)
+    a, wrong, drawn = rng.random(50), rng.uniform(0.05, 0.4, 50), rng.uniform(0.2, 0.9, 50)
+    truth = a * (1 - wrong) + (1 - a) * wrong
+    w = (1 - drawn) / drawn
+    slope = np.cov(a, truth, aweights=w)[0, 1] / np.cov(a, aweights=w)
+    residual = truth - min(1.0, max(0.0, float(slope))) * a
+    squares = truth * (1 - truth) + (residual - residual.mean()) ** 2
+    sampled = (w * squares).sum() / 50**2
+    whole = truth.mean() * (1 - truth.mean()) / 50
+    width = psy.expected_width(a, wrong, drawn, together=1.5, alike=2.0)
+    assert width == pytest.approx(2 * stats.norm.ppf(0.975) * math.sqrt(1.5 * sampled + 2 * whole))
+    assert math.isnan(psy.expected_width([0.5], [0.1], [0.5]))
