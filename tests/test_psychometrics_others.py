@@ -269,3 +269,158 @@ def test_nothing_is_said_of_others_where_it_cannot_be() -> None:
     assert equal.low == pytest.approx(0.5), "scores that do not vary say nothing of their tail"
     low = psy.at_least(plain, lambda rows: -9.0 + 3 * rows.sum() % 7, least=0.2)
     assert low.low == 0.2, "no bound lies below the coefficient's own range"
+
+
+def test_who_makes_a_correlation_is_found_by_leaving_each_out() -> None:
+    rng = np.random.default_rng(6)
+    for seed in range(12):
+        draws = np.random.default_rng(seed)
+        n = int(draws.integers(4, 11))
+        x, y = draws.normal(size=(2, n))
+        if seed % 3 == 0:
+            x[:2], y[:2] = x[:2] + 4, y[:2] + 4
+        if seed % 3 == 1:
+            x[0], y[0] = x[0] + 3, y[0] + 3
+
+        def r(rows: Sequence[int], x: np.ndarray = x, y: np.ndarray = y) -> float:
+            return float(np.corrcoef(x[rows], y[rows])[0, 1])
+
+        result = psy.leave_one_out(r, n, scores=x, goal=0.6)
+        whole = r(list(range(n)))
+        left = [r([m for m in range(n) if m != i]) for i in range(n)]
+        assert (result.value, result.low, result.high) == pytest.approx(
+            (whole, min(left), max(left))
+        )
+        assert result.without == pytest.approx(left)
+        change = [abs(v - whole) for v in left]
+        assert result.strongest == int(np.argmax(change))
+        assert result.change == pytest.approx(max(change))
+        dominant = False
+        for i in range(n):
+            moved = abs(math.atanh(left[i]) - math.atanh(whole)) * math.sqrt(n - 3)
+            leverage = 1 / n + (x[i] - x.mean()) ** 2 / ((x - x.mean()) ** 2).sum()
+            crosses = (left[i] >= 0.6) != (whole >= 0.6)
+            matters = change[i] >= 0.01 and (crosses or moved > stats.norm.ppf(0.975))
+            dominant |= matters and (moved > 1 or leverage > 0.5)
+        pair, farthest = (-1, -1), stats.norm.ppf(0.975)
+        if not dominant and n >= 6:
+            for i in range(n):
+                for j in range(i + 1, n):
+                    without = r([m for m in range(n) if m not in (i, j)])
+                    moved = abs(math.atanh(without) - math.atanh(whole)) * math.sqrt(n - 3)
+                    if moved > farthest and abs(without - whole) >= 0.01:
+                        farthest, pair = moved, (i, j)
+        assert result.pair == pair
+        if pair[0] >= 0:
+            assert result.without_pair == pytest.approx(r([m for m in range(n) if m not in pair]))
+        else:
+            assert math.isnan(result.without_pair)
+        assert result.flags == (("DOMINANT_MODEL",) if dominant or pair[0] >= 0 else ())
+    many = rng.normal(size=(2, 51))
+    calm = psy.leave_one_out(lambda i: float(np.corrcoef(many[:, i])[0, 1]), 51)
+    assert calm.pair == (-1, -1)
+    with pytest.raises(ValueError, match="shape"):
+        psy.leave_one_out(lambda i: 0.5, 5, scores=[1, 2])
+    lost = psy.leave_one_out(
+        lambda i: math.nan if 0 not in i else 0.5, 6, scores=[9, 1, 1, 1, 1, 1]
+    )
+    assert lost.flags == ("DOMINANT_MODEL",), "without its leverage nothing is left"
+
+
+def test_the_top_half_by_hand() -> None:
+    x = np.array([0.9, 0.2, 0.85, np.nan, 0.4, 0.8, 0.3, 0.7])
+    result = psy.range_restriction(x, lambda rows: 0.9 if len(rows) == 7 else float(rows.sum()))
+    best = np.array([0.9, 0.85, 0.8, 0.7])
+    known = x[np.isfinite(x)]
+    u = best.std(ddof=1) / known.std(ddof=1)
+    assert (result.sd, result.sd_top, result.u) == pytest.approx(
+        (known.std(ddof=1), best.std(ddof=1), u)
+    )
+    assert (result.n, result.n_top, result.observed) == (7, 4, 0 + 2 + 5 + 7)
+    assert result.expected == pytest.approx(1 - 0.1 / u**2)
+    assert result.flags == ("RANGE_INFLATED",)
+    low = psy.range_restriction(x, higher_is_better=False)
+    worst = np.array([0.2, 0.3, 0.4, 0.7])
+    assert low.sd_top == pytest.approx(worst.std(ddof=1))
+    assert math.isnan(low.observed)
+    assert psy.range_restriction([1.0, 1, 1, 0, 0]).status == "degenerate"
+    assert psy.range_restriction([1.0] * 6).reason == "all respondents have the same score"
+    even = psy.range_restriction([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    assert even.flags == (("RANGE_INFLATED",) if even.sd > 1.5 * even.sd_top else ())
+
+
+def test_families_count_as_fewer_by_kishs_formula() -> None:
+    rng = np.random.default_rng(7)
+    names = list("aaabbcdd")
+    base = dict(zip("abcd", rng.normal(size=4), strict=True))
+    x = np.array([base[n] for n in names]) + 0.5 * rng.normal(size=8)
+    result = psy.family_dependence(x, names, np.random.default_rng(1), permutations=299)
+    groups = [x[[n == k for n in names]] for k in "abcd"]
+    between = sum(len(g) * (g.mean() - x.mean()) ** 2 for g in groups)
+    within = sum(((g - g.mean()) ** 2).sum() for g in groups)
+    msb, msw = between / 3, within / 4
+    crowd = (9 + 4 + 1 + 4) / 8
+    n0 = (8 - crowd) / 3
+    icc = (msb - msw) / (msb + (n0 - 1) * msw)
+    assert result.icc.value == pytest.approx(icc)
+    assert result.n_eff == pytest.approx(8 / (1 + (crowd - 1) * min(1, max(0, icc))))
+    f = msb / msw
+    for end, ratio in (
+        (result.icc.low, f / stats.f.ppf(0.975, 3, 4)),
+        (result.icc.high, f * stats.f.ppf(0.975, 4, 3)),
+    ):
+        assert end == pytest.approx(max(-1.0, (ratio - 1) / (ratio + n0 - 1)))
+    drawn = np.random.default_rng(1).permuted(np.tile(x, (299, 1)), axis=1)
+    count = 0
+    for row in drawn:
+        parts = [row[[n == k for n in names]] for k in "abcd"]
+        square = sum(len(g) * (g.mean() - x.mean()) ** 2 for g in parts)
+        count += square >= between * (1 - 1e-9)
+    assert result.p == pytest.approx((count + 1) / 300)
+    assert result.flags == (("FAMILY_DEPENDENCE",) if result.p < 0.05 else ())
+    assert (result.n, result.families) == (8, 4)
+    apart = psy.family_dependence([0.0, 1, 0, 1], list("aabb"))
+    assert (apart.icc.value, apart.n_eff) == (-1.0, 4.0)
+    same = psy.family_dependence([0.2, 0.2, 0.8, 0.8], list("aabb"))
+    assert (same.icc.value, same.icc.low, same.icc.high, same.n_eff) == (1.0, 1.0, 1.0, 2.0)
+    assert math.isnan(same.p)
+
+
+def test_limits_of_agreement_by_the_noncentral_t() -> None:
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=9)
+    y = x + 0.3 + 0.2 * rng.normal(size=9)
+    for n_eff in (None, 6.5):
+        result = psy.bland_altman(x, y, n_effective=n_eff)
+        size, d, mean = n_eff or 9.0, y - x, (x + y) / 2
+        s = d.std(ddof=1)
+        half = stats.t.ppf(0.975, size - 1) * s / math.sqrt(size)
+        assert (result.bias.value, result.bias.low, result.bias.high) == pytest.approx(
+            (d.mean(), d.mean() - half, d.mean() + half)
+        )
+        near, far = stats.nct.ppf([0.025, 0.975], size - 1, 1.96 * math.sqrt(size)) / math.sqrt(
+            size
+        )
+        assert (result.lower.value, result.upper.value) == pytest.approx(
+            (d.mean() - 1.96 * s, d.mean() + 1.96 * s)
+        )
+        assert (result.lower.low, result.lower.high) == pytest.approx(
+            (d.mean() - far * s, d.mean() - near * s)
+        )
+        assert (result.upper.low, result.upper.high) == pytest.approx(
+            (d.mean() + near * s, d.mean() + far * s)
+        )
+        line = stats.linregress(mean, d)
+        error = line.stderr * math.sqrt(9 / size)
+        half = stats.t.ppf(0.975, size - 2) * error
+        assert (result.slope.value, result.slope.low, result.slope.high) == pytest.approx(
+            (line.slope, line.slope - half, line.slope + half)
+        )
+        assert (result.deviation, result.slope.se) == pytest.approx((s, error))
+    family = psy.bland_altman(x, y, n_effective=1.5)
+    assert (family.bias.value, family.lower.value) == pytest.approx((d.mean(), d.mean() - 1.96 * s))
+    assert all(math.isnan(c.low) for c in (family.bias, family.lower, family.upper, family.slope))
+    flat = psy.bland_altman(np.arange(6.0), np.arange(6.0) + 0.5)
+    assert (flat.status, flat.bias.value, flat.deviation) == ("degenerate", 0.5, 0.0)
+    level = psy.bland_altman([1.0, 2, 3, 4, 5], [5.0, 4, 3, 2, 1])
+    assert (level.status, level.slope.status) == ("ok", "degenerate")
