@@ -1,0 +1,248 @@
+"""Columns, options and right answers of a source, each kind of cell as a person would read it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hqm.benchmark.new_items import answers_of, choose_columns, letter_of, parse_columns, task_of
+from hqm.benchmark.new_sources import RowFaults, SourceRow
+from hqm.errors import DataError
+
+PLAIN = choose_columns(["question", "answer", "options"], (), {}, "t.csv")
+
+
+@pytest.mark.parametrize(
+    ("columns", "pictures", "wanted", "fields", "letters", "index"),
+    [
+        (
+            ["Question", "Right Answer"],
+            (),
+            {},
+            {"prompt": "Question", "target": "Right Answer"},
+            "",
+            "",
+        ),
+        (["text", "question", "gt"], (), {}, {"prompt": "question", "target": "gt"}, "", ""),
+        (["prompt", "A", "B", "C", "E"], (), {}, {"prompt": "prompt"}, "ABCE", ""),
+        (["prompt", "A", "C"], (), {}, {"prompt": "prompt"}, "", ""),
+        (
+            ["prompt", "A", "B", "choices"],
+            (),
+            {},
+            {"prompt": "prompt", "options": "choices"},
+            "",
+            "",
+        ),
+        (["prompt", "A", "B"], (), {"options": ""}, {"prompt": "prompt"}, "", ""),
+        (
+            ["prompt", "A", "B", "C"],
+            (),
+            {"target": "C"},
+            {"prompt": "prompt", "target": "C"},
+            "AB",
+            "",
+        ),
+        (
+            ["prompt", "image", "index"],
+            (),
+            {},
+            {"id": "index", "prompt": "prompt", "image": "image"},
+            "",
+            "index",
+        ),
+        (
+            ["prompt", "image", "qid"],
+            (),
+            {},
+            {"id": "qid", "prompt": "prompt", "image": "image"},
+            "",
+            "qid",
+        ),
+        (["prompt", "qid"], (), {}, {"id": "qid", "prompt": "prompt"}, "", ""),
+        (
+            ["prompt", "image", "shown"],
+            ("shown",),
+            {},
+            {"prompt": "prompt", "image": "shown"},
+            "",
+            "",
+        ),
+        (
+            ["prompt", "image", "a", "b"],
+            ("a", "b"),
+            {},
+            {"prompt": "prompt", "image": "image"},
+            "",
+            "",
+        ),
+        (
+            ["prompt", "image", "a"],
+            ("image", "a"),
+            {},
+            {"prompt": "prompt", "image": "image"},
+            "",
+            "",
+        ),
+        (
+            ["prompt", "shown"],
+            ("shown",),
+            {"prompt": "prompt"},
+            {"prompt": "prompt", "image": "shown"},
+            "",
+            "",
+        ),
+        (["q", "prompt"], (), {"prompt": "q"}, {"prompt": "q"}, "", ""),
+        (["prompt", "label", "target"], (), {"target": ""}, {"prompt": "prompt"}, "", ""),
+        (["prompt", "Image-Path"], (), {}, {"prompt": "prompt", "image": "Image-Path"}, "", ""),
+    ],
+)
+def test_every_field_finds_its_column(
+    columns: list[str],
+    pictures: tuple[str, ...],
+    wanted: dict[str, str],
+    fields: dict[str, str],
+    letters: str,
+    index: str,
+) -> None:
+    chosen = choose_columns(columns, pictures, wanted, "t.csv")
+    assert dict(chosen.fields) == fields
+    assert chosen.letters == tuple(letters)
+    assert chosen.index == index
+    assert chosen.named == set(wanted)
+    read = [*fields.values(), *letters, *([index] if index else [])]
+    assert chosen.all == tuple(dict.fromkeys(read))
+    assert chosen.column("prompt") == fields["prompt"]
+    assert chosen.column("nothing") == "nothing"
+
+
+def test_what_has_no_questions_is_refused() -> None:
+    with pytest.raises(DataError, match="questions"):
+        choose_columns(["a", "b"], (), {}, "t.csv")
+    with pytest.raises(DataError, match="questions"):
+        choose_columns(["question"], (), {"prompt": ""}, "t.csv")
+    with pytest.raises(DataError, match="'x'"):
+        choose_columns(["question"], (), {"target": "x"}, "t.csv")
+    assert parse_columns(["picture=a", "answer="]) == {"image": "a", "target": ""}
+
+
+@pytest.mark.parametrize(
+    ("rows", "task"),
+    [
+        ([{"target": "Yes."}, {"target": "NO"}], "yes_no"),
+        ([{"target": "yes"}, {"target": "red"}], "vqa"),
+        ([{"target": "yes"}, {"target": "no"}, {"target": "red"}], "yes_no"),
+        ([{"target": "yes"}, {"options": ("a", "b")}], "choice"),
+        ([{}, {}], "caption"),
+        ([], "caption"),
+        ([{"target": "2"}], "vqa"),
+    ],
+)
+def test_a_task_is_told_from_answers_and_options(rows: list[dict[str, Any]], task: str) -> None:
+    assert task_of(rows) == task
+
+
+OPTIONS = ("red", "blue", "grey", "light blue")
+
+
+@pytest.mark.parametrize(
+    ("target", "letter"),
+    [
+        ("red", "A"),
+        ("light blue", "D"),
+        ("A", "A"),
+        ("(d).", "D"),
+        ("c", "C"),
+        ("B", "B"),
+        (" blue ", "B"),
+        ("E", None),
+        ("green", None),
+        ("", None),
+        (None, None),
+        ("AB", None),
+    ],
+)
+def test_a_right_answer_is_an_option_or_its_letter(target: Any, letter: str | None) -> None:
+    if letter is None:
+        with pytest.raises(DataError):
+            letter_of(target, OPTIONS, (), False, "here", "there")
+    else:
+        assert letter_of(target, OPTIONS, (), False, "here", "there") == letter
+
+
+def test_names_and_places_of_options() -> None:
+    assert letter_of("2", ("x", "y", "z"), ("1", "2", "3"), False, "", "") == "B"
+    assert letter_of("0", ("x", "y"), (), True, "", "") == "A"
+    assert letter_of("1", ("x", "y"), (), True, "", "") == "B"
+    assert letter_of("B", ("A", "B"), (), False, "", "") == "B"
+    with pytest.raises(DataError, match="letter of"):
+        letter_of("B", ("red", "blue", "B"), (), False, "here", "there")
+    for few in ((), ("x",)):
+        with pytest.raises(DataError, match="option"):
+            letter_of("x", few, (), False, "here", "there")
+
+
+def read(cells: list[tuple[Any, Any]], task: Any = None) -> tuple[str, list[Any], RowFaults]:
+    faults = RowFaults()
+    rows = [
+        (
+            SourceRow(f"t.csv:{n}", {"answer": answer, "options": options}, "", Path()),
+            answer,
+            options,
+        )
+        for n, (answer, options) in enumerate(cells, 2)
+    ]
+    answers = answers_of(rows, PLAIN, task, faults)
+    return answers.task, [(row.target, row.options) for row in answers.rows], faults
+
+
+def test_answers_of_a_yes_no_benchmark() -> None:
+    task, rows, faults = read([("Yes.", None), (False, ""), (["no"], []), (True, float("nan"))])
+    assert task == "yes_no"
+    assert [target for target, _ in rows] == ["yes", "no", "no", "yes"]
+    assert not faults.first
+    _, rows, faults = read([("1", None), ("false", None), ("0", None), ("2", None)], "yes_no")
+    assert [target for target, _ in rows][:3] == ["yes", "no", "no"]
+    assert list(faults.first) == ["t.csv:5"]
+    _, _, faults = read([("yes", None), ("no", None), ("no", None), ("1", None), (None, None)])
+    assert list(faults.first) == ["t.csv:5", "t.csv:6"], "1 means yes only where asked"
+
+
+def test_answers_of_a_choice_benchmark() -> None:
+    task, rows, faults = read([("b", "red|blue"), ("red", '["red", "blue"]'), ("A", ["x", 2, 3.5])])
+    assert task == "choice"
+    assert rows == [
+        ("B", ("red", "blue")),
+        ("A", ("red", "blue")),
+        ("A", ("x", "2", "3.5")),
+    ]
+    assert not faults.first
+    arc = {"text": ["x", "y"], "label": [" 1", "2 "]}
+    assert read([("2", arc), ("1", arc)])[1] == [("B", ("x", "y")), ("A", ("x", "y"))]
+    assert read([("0", "x|y"), ("1", "x|y")])[1] == [("A", ("x", "y")), ("B", ("x", "y"))]
+    # an option of that name, or an answer beyond the options, rules out places
+    faults = read([("0", "0|1"), ("1", "0|1")])
+    assert [row[0] for row in faults[1]] == ["A", "B"]
+    assert list(read([("0", "x|y"), ("2", "x|y")])[2].first) == ["t.csv:2", "t.csv:3"]
+    for wrong in (
+        ["a", True],
+        ["a", None],
+        ["a", " "],
+        3,
+        "[a, b",
+        {"text": ["a"]},
+        {"text": ["a"], "label": ["1", "2"]},
+        [str(i) for i in range(27)],
+    ):
+        task, _, faults = read([("A", "x|y"), ("A", wrong)])
+        assert list(faults.first) == ["t.csv:3"], wrong
+    assert not read([("A", "x|y"), ("A", [str(i) for i in range(26)])])[2].first
+
+
+def test_answers_of_short_questions_and_captions() -> None:
+    task, rows, faults = read([("red", None), (["red", "blue"], None), ([], None), ("", None)])
+    assert task == "vqa"
+    assert [target for target, _ in rows][:2] == ["red", ["red", "blue"]]
+    assert list(faults.first) == ["t.csv:4", "t.csv:5"]
+    task, rows, faults = read([(None, None), (None, None)])
+    assert (task, faults.first) == ("caption", {})
