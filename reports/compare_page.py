@@ -45,7 +45,7 @@ def comparison_tables(comparison: Comparison, *, every: bool = True) -> tuple[Ta
     first = quality(comparison.measures, comparison, _protocol(comparison))
     if not every:
         return (first,)
-    makers = (_differences, _leaderboard, _agreement, _growth, forecast_table)
+    makers = (_differences, _leaderboard, _agreement, forecast_table)
     tables = (first, *(make(comparison) for make in makers), *harness_tables(comparison.tools))
     return tuple(table for table in tables if table.rows)
 
@@ -249,46 +249,6 @@ def _agreement(comparison: Comparison) -> Table:
     )
 
 
-def _growth(comparison: Comparison) -> Table:
-    rows = []
-    for forecast in comparison.growth:
-        grown = [_coefficient(c) for _, c in (*forecast.items, *forecast.seeds)]
-        needed = [measured(c.value, digits=0) for _, c in forecast.needed]
-        rows.append(
-            (
-                Text(forecast.measure),
-                measured(forecast.length, digits=0),
-                _coefficient(forecast.now),
-                *grown,
-                *needed,
-            )
-        )
-    if not rows:
-        return Table("growth", "", (), ())
-    first = comparison.growth[0]
-    more = [f"+{number(length - first.length, 0)}" for length, _ in first.items]
-    return Table(
-        "growth",
-        "What more items or seeds would bring.",
-        columns=(
-            Column("Measure", "text"),
-            Column("items"),
-            Column("now", "interval"),
-            *(Column(text, "interval", "With further items") for text in more),
-            *(Column(str(k), "interval", "Mean of seeds") for k, _ in first.seeds),
-            *(Column(number(t, 2), "number", "Items for") for t, _ in first.needed),
-        ),
-        rows=tuple(rows),
-        notes=(
-            (
-                f"{indicator_name(first.indicator)}, by the Spearman-Brown formula. Intervals: 95%,"
-                " over respondents. The further items are assumed to be as good as the present"
-                " ones."
-            ),
-        ),
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Part:
     """A folded part of the evidence: a heading, what its tables show, and the tables."""
@@ -305,7 +265,6 @@ _PARTS: dict[str, tuple[tuple[str, ...], Callable[[Comparison], Sequence[str]]]]
         ("leaderboards", "agreement"),
         lambda made: [reversed_pairs(made)] if made.separations else [],
     ),
-    "What more items or seeds would bring": (("growth",), lambda made: []),
     TOOLS_TITLE: (("harness", "harness_rows"), lambda made: []),
 }
 

@@ -528,9 +528,6 @@ def test_two_lengths_of_one_trait(two: tuple[list[hqm.Benchmark], list[Benchmark
     assert len(apart.only_first) > 10 * len(apart.only_second), (
         "the long one tells more respondents apart"
     )
-    short = next(g for g in comparison.growth if g.measure == "Short")
-    assert dict(short.items)[540].value == pytest.approx(truth(540), abs=0.03)
-    assert dict(short.seeds)[2].value == pytest.approx(2 * short.now.value / (1 + short.now.value))
     assert any("LENGTH_CONFOUND" in note for note in comparison.notes)
 
 

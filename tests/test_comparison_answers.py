@@ -95,7 +95,6 @@ def comparison(
         "closer": (),
         "separations": (),
         "ranks": {},
-        "growth": (),
         "protocol": ("A 1: 400 items", "B 1: 40 items"),
         **fields,
     }

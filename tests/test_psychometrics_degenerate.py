@@ -87,7 +87,6 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "icc": lambda x: psy.icc(means(x).T),
     "icc of relatives": lambda x: psy.icc(means(x).T, n_effective=2.5),
     "item_agreement": lambda x: psy.item_agreement(x[0], x[-1]),
-    "items_needed": lambda x: psy.items_needed(psy.rho_g(x).rho, 12, 0.9),
     "judge_share": lambda x: psy.judge_share(x, x),
     "kendall_tau_b": lambda x: psy.kendall_tau_b(*pair(x)),
     "kendall_w": lambda x: psy.kendall_w(means(x).T),

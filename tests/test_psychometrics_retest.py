@@ -15,6 +15,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from hqm import psychometrics as psy
+from hqm.psychometrics.consistency import lengthening
 from tests.conftest import NIGHTLY
 from tests.perf.coverage import INTERVALS, simulate
 
@@ -200,17 +201,14 @@ def test_length_standardised_reliabilities_of_the_hqm_paper(
     )
 
 
-def test_items_needed_is_the_inverse_of_the_standardised_length() -> None:
+def test_lengthening_is_the_inverse_of_the_standardised_length() -> None:
     coefficient = psy.Coefficient(0.8, 0.6, 0.9, 20, fixed=psy.Bounds(0.7, 0.85, "x"))
-    needed = psy.items_needed(coefficient, 100, 0.95)
-    assert psy.standardized_reliability(0.8, 100, round(needed.value)).value == pytest.approx(
-        0.95, abs=1e-4
-    )
-    assert needed.low < needed.value < needed.high
+    needed = round(100 * lengthening(0.8, 0.95))
+    assert psy.standardized_reliability(0.8, 100, needed).value == pytest.approx(0.95, abs=1e-4)
     longer = psy.standardized_reliability(coefficient, 100, 400)
     assert longer.fixed is not None
     assert (longer.low, longer.fixed.high) == pytest.approx((6 / 7, 4 * 0.85 / (1 + 3 * 0.85)))
-    assert psy.items_needed(0.0, 100, 0.9).status == "degenerate"
+    assert lengthening(0.0, 0.9) == np.inf
     assert psy.standardized_reliability(1.5, 10).status == "not_applicable"
 
 

@@ -101,15 +101,6 @@ def compare(
             help="The common number of items; that of the shortest measure unless given.",
         ),
     ] = None,
-    more: Annotated[
-        int,
-        typer.Option(
-            rich_help_panel=HOW,
-            min=1,
-            metavar="N",
-            help="How many further items the forecast adds.",
-        ),
-    ] = 500,
     forecast: Annotated[
         bool,
         typer.Option(
@@ -148,7 +139,6 @@ def compare(
         readings,
         store=store,
         length=length,
-        more=more,
         forecast=forecast,
         prices=prices,
         command=command(),
@@ -202,7 +192,6 @@ def comparison_of(
     *,
     store: Path | None,
     length: int | None,
-    more: int,
     forecast: bool,
     prices: Path | None,
     command: str = "",
@@ -229,7 +218,6 @@ def comparison_of(
         audits,
         metrics=metrics,
         length=length,
-        more=more,
         families=read_families(families) if families else None,
         command=command,
         forecast=forecast,

@@ -240,7 +240,6 @@ def compare(
     parsers: Sequence[str] = (),
     judges: Sequence[str] = (),
     length: int | None = None,
-    more: int = 500,
     forecast: bool = False,
     prices: str | Path | None = None,
     options: RunOptions,
@@ -257,8 +256,6 @@ def compare(
         The ways: `official`, `paper` or `recorded`; readers of yes/no answers; models that judged.
     length
         The common number of items; that of the shortest measure unless given.
-    more
-        How many further items the forecast adds.
     forecast
         Whether to forecast which of two measures to trust at equal cost.
     prices
@@ -270,7 +267,6 @@ def compare(
         Readings(tuple(scorings), tuple(parsers), tuple(judges)),
         store=None if store is None else Path(store),
         length=length,
-        more=more,
         forecast=forecast,
         prices=None if prices is None else Path(prices),
     )

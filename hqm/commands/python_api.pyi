@@ -247,7 +247,6 @@ def compare(
     parsers: Sequence[str] = ...,
     judges: Sequence[str] = ...,
     length: int | None = ...,
-    more: int = ...,
     forecast: bool = ...,
     prices: str | Path | None = ...,
     part: str | None = ...,

@@ -17,7 +17,6 @@ from hqm.comparison.measure_tests import (
     agreements,
     closer,
     column,
-    growth_of,
     respondent_tests,
     separations,
     side_by_side,
@@ -55,7 +54,6 @@ def compare_audits(
     *,
     metrics: Sequence[str] = (),
     length: int | None = None,
-    more: int = 500,
     families: Mapping[str, str] | None = None,
     seed: int = 0,
     command: str = "",
@@ -79,8 +77,6 @@ def compare_audits(
     length
         The number of items at which lengths are made equal; that of the shortest measure unless
         given.
-    more
-        How many further items the forecast adds.
     families
         Respondent -> family, beyond what the audits say.
     seed
@@ -153,7 +149,6 @@ def compare_audits(
             label: dict(zip(names, tests.rank_intervals, strict=True))
             for label, tests in pairs.items()
         },
-        growth=tuple(growth for m in measures if (growth := growth_of(m, more)) is not None),
         command=command,
         protocol=protocol,
         notes=tuple(_notes(measures, names, family_names)),

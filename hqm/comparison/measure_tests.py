@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -17,7 +16,6 @@ from hqm.comparison.measures import (
     Agreement,
     Closer,
     Difference,
-    Growth,
     Measure,
     Scores,
     Separation,
@@ -31,14 +29,11 @@ from hqm.psychometrics import (
     difference_over_clusters,
     holm,
     independent_differences,
-    items_needed,
     kendall_tau_b,
     pearson,
     reliability_difference,
     shared_variance,
     spearman,
-    spearman_brown,
-    standardized_reliability,
     stream,
     weighted_reliability,
     williams_test,
@@ -260,8 +255,6 @@ ALIKE = 1.1
 """Up to this ratio of their lengths, tests at a common length would repeat those at the measures'
 own.
 """
-SEEDS = (2, 3, 5)
-TARGETS = (0.9, 0.95)
 
 
 def administrations(measure: Measure, indicator: str, names: Sequence[str]) -> LeftOutScores | None:
@@ -449,33 +442,3 @@ def _no_pictures(
     reason = f"the audit has no scores of {' and '.join(without)} with each picture left out"
     nan = math.nan
     return ReliabilityDifference(nan, nan, nan, status="insufficient", reason=reason)
-
-
-def growth_of(measure: Measure, more: int) -> Growth | None:
-    """What `more` items, or more seeds, would make of the reliability of one run.
-
-    Both are Spearman and Brown's formula: added items as good as those there are, and seeds whose
-    noise averages out.
-    """
-    for indicator in ("test_retest.rho_g", "test_retest.pearson"):
-        estimate = measure.estimate(indicator)
-        if estimate is not None and estimate.value is not None and estimate.status == "ok":
-            break
-    else:
-        return None
-    over = estimate.interval("model_population")
-    low, high = (over.low, over.high) if over else (math.nan, math.nan)
-    now = Coefficient(
-        estimate.value, low, high, estimate.n_respondents, method=over.method if over else ""
-    )
-    n = max(measure.items, 1)
-    grown = tuple((n + k * more, standardized_reliability(now, n, n + k * more)) for k in (1, 2, 5))
-    seeds = tuple(
-        (
-            k,
-            now.moved(partial(spearman_brown, factor=k)),
-        )
-        for k in SEEDS
-    )
-    needed = tuple((target, items_needed(now, n, target)) for target in TARGETS)
-    return Growth(measure.label, indicator, now, n, grown, seeds, needed)

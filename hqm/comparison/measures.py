@@ -308,23 +308,6 @@ class Separation:
     neither: int
 
 
-@dataclass(frozen=True, slots=True)
-class Growth:
-    """What more items, or the mean of more seeds, would make of a measure's reliability.
-
-    `items` holds (items, reliability), `seeds` (runs averaged, reliability); `needed` (target,
-    items).
-    """
-
-    measure: str
-    indicator: str
-    now: Coefficient
-    length: int
-    items: tuple[tuple[int, Coefficient], ...]
-    seeds: tuple[tuple[int, Coefficient], ...]
-    needed: tuple[tuple[float, Coefficient], ...]
-
-
 @dataclass(frozen=True)
 class ForecastPair:
     """Two measures in studies of equal cost, one run in one wording: which separates respondents
@@ -387,7 +370,6 @@ class Comparison:
     """Measure -> respondent -> the best and the worst rank that the tests of all pairs of
     respondents leave.
     """
-    growth: tuple[Growth, ...] = ()
     command: str = ""
     protocol: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

@@ -33,7 +33,6 @@ from hqm.psychometrics.compare_reliability import (
 from hqm.psychometrics.consistency import (
     Alpha,
     cronbach_alpha,
-    items_needed,
     spearman_brown,
     standardized_alpha,
     standardized_reliability,
@@ -416,7 +415,6 @@ __all__ = [
     "item_analysis",
     "item_response",
     "items_for_error",
-    "items_needed",
     "jackknife_interval",
     "judge_errors",
     "judge_share",

@@ -32,7 +32,10 @@ from tests.release_worlds import NAMES, rows_of, write
 LABELS = 300
 """Unless `--labels` says otherwise."""
 SHIFT = 0.05
-FLAGS = ("RANGE_INFLATED", "NON_PARALLEL", "CHANCE")
+FLAGS = (
+    *("RANGE_INFLATED", "NON_PARALLEL", "CHANCE"),
+    *("NOT_ONE_THING", "FAVOURS_FAMILY", "CEILING", "FLOOR", "REMEMBERED"),
+)
 
 
 @dataclass(frozen=True)
