@@ -1,0 +1,275 @@
+"""The details of the indicators, against numpy, scipy and the scores themselves."""
+
+import itertools
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from hqm.indicators import case, compare, compare_runs
+from hqm.indicators.comparisons import expected
+from hqm.types import Cell, Estimate
+from tests.test_flags import ACCURACY, PROTOCOL, answers, items, matrix
+
+RATES = np.linspace(0.3, 0.85, 8)
+N = 120
+
+
+def three_runs() -> list[np.ndarray]:
+    """Three runs of eight respondents, half of whose answers are drawn anew."""
+    rng = np.random.default_rng(5)
+    base = answers(RATES, N, rng)
+    drawn = [answers(RATES, N, rng) for _ in range(3)]
+    return [np.where(rng.random(base.shape) < 0.5, base, again) for again in drawn]
+
+
+RIGHT = three_runs()
+RUNS = [matrix(right, Cell(run=k)) for k, right in enumerate(RIGHT)]
+NAMES = list(RUNS[0].respondents)
+
+
+def by_name(estimates: Any) -> dict[str, Estimate]:
+    return {each.indicator: each for each in estimates}
+
+
+@pytest.fixture(scope="module")
+def of_runs() -> dict[str, Estimate]:
+    return by_name(compare_runs(RUNS, ACCURACY, PROTOCOL))
+
+
+@pytest.fixture(scope="module")
+def of_pair() -> dict[str, Estimate]:
+    return by_name(compare("run", RUNS[0], RUNS[1], ACCURACY, PROTOCOL))
+
+
+def test_the_noise_of_reruns(of_runs: dict[str, Estimate]) -> None:
+    noise = np.stack(RIGHT).var(axis=0, ddof=1).sum(axis=1) / N**2
+    own = dict(zip(NAMES, np.sqrt(noise), strict=True))
+    sem, least = of_runs["test_retest.sem"], of_runs["test_retest.mdc95"]
+    assert sem.value == pytest.approx(math.sqrt(noise.mean()))
+    assert sem.detail["by_respondent"] == pytest.approx(own)
+    assert sem.detail["range"] == pytest.approx([min(own.values()), max(own.values())])
+    assert sem.detail["pooled"] is True
+    factor = 1.96 * math.sqrt(2)
+    assert least.value == pytest.approx(factor * math.sqrt(noise.mean()), rel=1e-4)
+    assert least.detail["by_respondent"] == pytest.approx(
+        {name: factor * value for name, value in own.items()}, rel=1e-4
+    )
+    assert least.detail["range"] == pytest.approx(
+        [factor * min(own.values()), factor * max(own.values())], rel=1e-4
+    )
+
+
+def test_the_reliability_of_reruns_and_what_is_read_from_it(of_runs: dict[str, Estimate]) -> None:
+    rho, gain = of_runs["test_retest.rho_g"], of_runs["test_retest.gain"]
+    noise = np.stack(RIGHT).var(axis=0, ddof=1).sum(axis=1) / N**2
+    assert rho.detail["runs"] == 3
+    assert rho.detail["sem"] == pytest.approx(math.sqrt(noise.mean()))
+    assert list(rho.detail["by_respondent"]) == NAMES
+    value = rho.value
+    average = 3 * value / (1 + 2 * value)
+    assert rho.detail["average_of_runs"] == pytest.approx(average)
+    long = of_runs["test_retest.rho_g_1000"]
+    times = 1000 / N
+    assert long.value == pytest.approx(times * value / (1 + (times - 1) * value))
+    assert long.detail["length"] == 1000
+    floor = of_runs["test_retest.noise_floor"].value
+    assert gain.value == pytest.approx((value - floor) / (1 - floor))
+    assert ("NOISE_FLOOR" in gain.flags) == (gain.value <= 0.5)
+    drift = of_runs["test_retest.drift"]
+    assert ("DRIFT" in rho.flags) == (drift.value < 0.05)
+    assert drift.detail["statistic"] > 0
+
+
+def test_the_ranks_of_reruns(of_runs: dict[str, Estimate]) -> None:
+    top, flip = of_runs["test_retest.top_k"], of_runs["test_retest.pair_flip"]
+    rows = {row["k"]: row for row in top.detail["rows"]}
+    assert list(rows) == [1, 3, 5]
+    for k, row in rows.items():
+        assert row["chance"] == pytest.approx(k / 8)
+        assert row["same_set"] <= row["overlap"]
+    assert top.value == rows[3]["overlap"]
+    assert top.detail["k"] == 3
+    assert top.detail["chance"] == pytest.approx(3 / 8)
+    assert of_runs["test_retest.same_winner"].value == pytest.approx(rows[1]["same_set"])
+    tau = of_runs["test_retest.expected_tau"]
+    assert tau.value == pytest.approx(1 - 2 * flip.value, abs=0.02)
+    assert tau.detail["to_truth"] > tau.value, "one side has no noise"
+    assert flip.detail["adjacent"] > flip.value, "neighbours turn more often"
+    assert 0 < flip.detail["top5"] < 0.5
+
+
+def test_the_agreement_of_three_runs(of_runs: dict[str, Estimate]) -> None:
+    scores = np.stack([right.mean(axis=1) for right in RIGHT])
+    pairs = list(itertools.combinations(range(3), 2))
+    mean = np.mean([scipy.stats.spearmanr(scores[a], scores[b]).statistic for a, b in pairs])
+    w = of_runs["test_retest.kendall_w"]
+    assert w.detail["mean_spearman"] == pytest.approx(mean, abs=0.01)
+    a1 = of_runs["test_retest.icc_a1"]
+    rows, columns = scores.mean(axis=0), scores.mean(axis=1)
+    ms_r = 3 * rows.var(ddof=1)
+    ms_c = 8 * columns.var(ddof=1)
+    ms_e = ((scores - rows - columns[:, None] + scores.mean()) ** 2).sum() / 14
+    assert a1.value == pytest.approx(
+        (ms_r - ms_e) / (ms_r + 2 * ms_e + 3 * (ms_c - ms_e) / 8), abs=1e-9
+    )
+    assert a1.detail["runs"] == 3
+
+
+def test_the_components_of_reruns(of_runs: dict[str, Estimate]) -> None:
+    phi = of_runs["generalizability.phi"]
+    detail = phi.detail
+    assert (detail["varied"], detail["items"]) == ("run", N)
+    assert "images" not in detail, "every item stands alone"
+    assert sum(part["share"] for part in detail["components"]) == pytest.approx(1)
+    for part in detail["components"]:
+        assert part["low"] <= part["variance"] <= part["high"] <= 0.25
+        assert part["variance"] == pytest.approx(max(part["raw"], 0), abs=1e-9)
+    curve = {row["items"]: row for row in detail["curve"]}
+    assert list(curve) == sorted(curve)
+    assert min(curve) == round(0.05 * N)
+    assert max(curve) == 20 * N
+    assert curve[N]["phi"] == pytest.approx(phi.value, abs=1e-6)
+    assert curve[N]["g"] == pytest.approx(of_runs["generalizability.g"].value, abs=1e-6)
+    for before, after in itertools.pairwise(detail["curve"]):
+        assert before["phi"] < after["phi"]
+        assert before["error"] > after["error"]
+    for row in curve.values():
+        assert row["g"] >= row["phi"]
+        assert row["phi_of_3"] > row["phi"]
+        assert row["error_of_3"] < row["error"]
+    plans = detail["d_study"]
+    assert [plan["target"] for plan in plans] == [0.8, 0.9, 0.95]
+    for plan in plans:
+        if plan["answers"] is not None:
+            assert plan["answers"] == plan["items"] * plan["runs"]
+            assert plan["items"] in curve
+        else:
+            assert plan["reason"]
+
+
+def test_two_runs_of_scores(of_pair: dict[str, Estimate]) -> None:
+    x, y = (right.mean(axis=1) for right in RIGHT[:2])
+    r = of_pair["test_retest.pearson"]
+    assert r.value == pytest.approx(np.corrcoef(x, y)[0, 1])
+    without = [np.corrcoef(np.delete(x, k), np.delete(y, k))[0, 1] for k in range(8)]
+    assert r.detail["without_low"] == pytest.approx(min(without))
+    assert r.detail["without_high"] == pytest.approx(max(without))
+    assert r.detail["if_all_wrong"] == r.detail["if_all_right"] == pytest.approx(x.mean())
+    shift = float((y - x).mean())
+    a1 = of_pair["test_retest.icc_a1"]
+    assert abs(a1.detail["shift"]) == pytest.approx(abs(shift))
+    assert a1.detail["mdc95"] == pytest.approx(1.96 * math.sqrt(2) * a1.detail["sem"], rel=1e-4)
+    ccc = of_pair["test_retest.ccc"]
+    expected_ccc = 2 * np.cov(x, y, ddof=0)[0, 1] / (x.var() + y.var() + (x.mean() - y.mean()) ** 2)
+    assert ccc.value == pytest.approx(expected_ccc)
+    assert ccc.detail["bias_correction"] == pytest.approx(expected_ccc / r.value)
+    limits = of_pair["test_retest.limits_of_agreement"]
+    deviation = (y - x).std(ddof=1)
+    assert abs(limits.value) == pytest.approx(abs(shift))
+    assert limits.detail["deviation"] == pytest.approx(deviation)
+    for end, sign in (("lower", -1), ("upper", 1)):
+        value, low, high = limits.detail[end]
+        assert value == pytest.approx(limits.value + sign * 1.96 * deviation, rel=1e-4)
+        assert low < value < high
+    slope = scipy.stats.linregress((x + y) / 2, y - x).slope
+    assert abs(limits.detail["slope"][0]) == pytest.approx(abs(slope))
+
+
+def test_two_runs_of_answers(of_pair: dict[str, Estimate]) -> None:
+    first, again = RIGHT[:2]
+    same = (first == again).mean(axis=1)
+    a, b = first.mean(axis=1), again.mean(axis=1)
+    by_luck = a * b + (1 - a) * (1 - b)
+    kappa = (same - by_luck) / (1 - by_luck)
+    agreement = of_pair["test_retest.item_agreement"]
+    assert agreement.value == pytest.approx(same.mean())
+    assert agreement.detail["worst"] == pytest.approx(same.min())
+    assert agreement.detail["mean_kappa"] == pytest.approx(kappa.mean())
+    for name, share, k in zip(NAMES, same, kappa, strict=True):
+        assert agreement.detail["by_respondent"][name] == pytest.approx(
+            {"agreement": share, "kappa": k}
+        )
+
+
+def test_unread_answers_bound_the_score() -> None:
+    unread = np.zeros((8, N), dtype=bool)
+    unread[:, :6] = True
+    first = matrix(RIGHT[0], Cell(run=0), unscored=unread)
+    other = matrix(RIGHT[1], Cell(run=1))
+    r = by_name(compare("run", first, other, ACCURACY, PROTOCOL))["test_retest.pearson"]
+    right = RIGHT[0][:, 6:].sum() / (8 * N)
+    assert r.detail["if_all_wrong"] == pytest.approx(right)
+    assert r.detail["if_all_right"] == pytest.approx(right + 6 / N)
+    assert r.unscored == 48
+    assert "UNPARSED" in r.flags
+
+
+def chances() -> np.ndarray:
+    rng = np.random.default_rng(6)
+    centre = np.log(RATES / (1 - RATES))[:, None]
+    return np.asarray(1 / (1 + np.exp(-centre - rng.normal(0, 3, (8, N)))))
+
+
+def of_chances(p: np.ndarray, temperature: float | None) -> Estimate | None:
+    alone = case("expected", "", RUNS[:1], ACCURACY, PROTOCOL)
+    return by_name(expected(alone, p, temperature)).get("expected.reliability")
+
+
+def test_the_reliability_to_expect_from_probabilities() -> None:
+    p = chances()
+    got = of_chances(p, 1.0)
+    assert got is not None
+    scores, noise = p.mean(axis=1), (p * (1 - p)).sum(axis=1) / N**2
+    truth = scores.var(ddof=1)
+    assert got.value == pytest.approx(truth / (truth + noise.mean()), abs=0.02)
+    agreement = (p**2 + (1 - p) ** 2).mean(axis=1)
+    by_luck = scores**2 + (1 - scores) ** 2
+    kappa = (agreement - by_luck) / (1 - by_luck)
+    for name, share, k in zip(NAMES, agreement, kappa, strict=True):
+        assert got.detail["by_respondent"][name] == pytest.approx({"agreement": share, "kappa": k})
+    curve = {row["temperature"]: row["reliability"] for row in got.detail["curve"]}
+    assert curve[1.0] == pytest.approx(got.value)
+    other = of_chances(1 / (1 + np.exp(-np.log(p / (1 - p)) / 2.0)), 2.0)
+    assert other is not None
+    assert curve[2.0] == pytest.approx(other.value, abs=1e-6)
+    back = {row["temperature"]: row["reliability"] for row in other.detail["curve"]}
+    assert back[1.0] == pytest.approx(got.value, abs=1e-6), "the curve does not hang on its start"
+    assert 0 < got.detail["pair_flip"] < 0.15
+    assert got.detail["expected_tau"] < 1 - 2 * got.detail["pair_flip"], "a tie is neither"
+    assert "EXPECTED" in got.flags
+    no_curve = of_chances(p, None)
+    assert no_curve is not None
+    assert no_curve.detail["curve"] == []
+
+
+def test_probabilities_that_tell_too_little_are_not_used() -> None:
+    p = chances()
+    p[3, : N // 10 + 1] = np.nan
+    p[4, : N // 10] = np.nan
+    got = of_chances(p, 1.0)
+    assert got is not None
+    assert got.status == "ok"
+    assert NAMES[3] not in got.detail["by_respondent"], "fewer than nine of ten are known"
+    assert NAMES[4] in got.detail["by_respondent"], "nine of ten are"
+    assert got.n_respondents == 7
+    few = chances()
+    few[2:] = np.nan
+    lacking = of_chances(few, 1.0)
+    assert lacking is not None
+    assert lacking.status == "insufficient"
+    assert "2 of 8 respondents" in lacking.reason
+    assert "more than one word" not in lacking.reason
+    assert of_chances(np.full((8, N), np.nan), 1.0) is None
+    cold = of_chances(p, 0.0)
+    assert cold is None or "temperature 0" in cold.reason
+
+
+def test_several_questions_of_a_picture_stand_as_nested() -> None:
+    of = tuple(replace(item, cluster=f"{k // 2}.png") for k, item in enumerate(items(N)))
+    pair = [matrix(right, Cell(run=k), of=of) for k, right in enumerate(RIGHT)]
+    phi = by_name(compare_runs(pair, ACCURACY, PROTOCOL))["generalizability.phi"]
+    assert phi.detail["images"] == N // 2
