@@ -110,8 +110,23 @@ def test_scores_are_read_from_what_tasks_write() -> None:
     assert score_of({"true_false": True, "prediction": "7", "answer": "8"}) == 1.0
     assert score_of({"parsed_pred": ["B"], "answer": "B"}) == 1.0
     assert score_of({"pred": "yes", "answer": "no"}) == 0.0
+    # MMMU's open questions: numbers are read as decimals, texts hold the answer
+    for read, right in (([[12.0]], 1.0), ([[3.0, "12 of them"]], 1.0), ([["a 1", 21.0]], 0.0)):
+        about = {"question_type": "open", "answer": "12", "parsed_pred": read}
+        assert score_of(about) == right
     assert score_of({"answer": ["a dog"], "pred": "A dog "}) == 1.0
     assert score_of({"id": "x", "submission": "B"}) is None
+
+
+def test_a_total_under_the_name_of_a_filter_is_that_of_the_rows(tmp_path: Path) -> None:
+    """lmms-eval prints `exact_match,flexible-extract`, and writes no filter into the rows."""
+    path = lmms(tmp_path, "alpha", "ai2d", [sample(i, "x", exact_match=i % 2) for i in range(4)])
+    beside = path.with_name("20260101_120000_results.json")
+    results = json.loads(beside.read_text())
+    results["results"]["ai2d"] = {"exact_match,flexible-extract": 0.5, "samples": 4}
+    beside.write_text(json.dumps(results))
+    (made,) = hqm.from_logs(tmp_path)
+    assert [note for note in made.notes if tells(note, "log.totals", totals=1)]
 
 
 def test_a_score_that_only_some_questions_have_is_one_of_a_subset(tmp_path: Path) -> None:
@@ -149,6 +164,7 @@ def test_several_benchmarks_of_one_folder_are_audited_one_by_one(tmp_path: Path,
         ("two", 8, 3),
     ]
     assert "broken.jsonl" in err
+    assert "files without answers: 1 (questions.jsonl)" in err
     with pytest.raises(UsageError, match=pattern_of("log.several", benchmarks=2)):
         hqm.audit(tmp_path / "logs")
 

@@ -271,7 +271,7 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
     forms = [Form(form or ORIGINAL, items) for form, items in _items(keyed, first_form).items()]
     card = _card(name, title, forms[0], keyed)
     rows = [row for log in keyed for row in log.rows]
-    metrics = _metrics(rows, {s for log in keyed for s in log.lower}, keyed[0].tool)
+    metrics, equal = _metrics(rows, {s for log in keyed for s in log.lower}, keyed[0].tool)
     logs_of_form = [
         replace(log, rows=tuple(replace(row, form=_form(row, first_form)) for row in log.rows))
         for log in keyed
@@ -283,7 +283,7 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
             place=", ".join(log.path for log in logs[:3]),
             remedy="Name the column of scores with --columns score=NAME, or log the scores.",
         )
-    return LogBenchmark(card, forms, taken, metrics, tuple(_notes(keyed)))
+    return LogBenchmark(card, forms, taken, metrics, (*_notes(keyed), *equal))
 
 
 def _first_form(logs: Sequence[Log]) -> str:
@@ -476,8 +476,12 @@ def _card(name: str, title: str, form: Form, logs: Sequence[Log]) -> Card:
     return card.model_copy(update={"types": types, "labelled": bool(types)})
 
 
-def _metrics(rows: Sequence[Row], lower: set[str], tool: str) -> tuple[Metric, ...]:
-    """A metric for each score that differs from those before it; one over all questions leads."""
+def _metrics(
+    rows: Sequence[Row], lower: set[str], tool: str
+) -> tuple[tuple[Metric, ...], list[str]]:
+    """A metric for each score that differs from those before it, one over all questions first; and
+    a note for each that equals one of them.
+    """
     columns: dict[str, dict[tuple[object, ...], float]] = defaultdict(dict)
     scored = 0
     for i, row in enumerate(rows):
@@ -487,8 +491,12 @@ def _metrics(rows: Sequence[Row], lower: set[str], tool: str) -> tuple[Metric, .
             for name, score in scores.items():
                 columns[name][i, judge] = score
     different: dict[str, dict[tuple[object, ...], float]] = {}
+    equal: dict[str, list[str]] = defaultdict(list)
     for name, values in sorted(columns.items(), key=lambda each: -len(each[1])):
-        if not any(values == other for other in different.values()):
+        before = next((first for first, other in different.items() if values == other), "")
+        if before:
+            equal[before].append(name)
+        else:
             different[name] = values
     metrics = [
         _metric(name, values, lower, tool, partial=len({i for i, _ in values}) < scored)
@@ -497,7 +505,9 @@ def _metrics(rows: Sequence[Row], lower: set[str], tool: str) -> tuple[Metric, .
     if metrics and all(metric.subset for metric in metrics):
         values = {key: v for each in reversed(different.values()) for key, v in each.items()}
         metrics.insert(0, _metric(_POOLED, values, set(), tool, partial=False))
-    return tuple(metrics)
+    notes = [f"{first} stands for {', '.join(names)}: the rows have equal scores"
+             for first, names in equal.items()]  # fmt: skip
+    return tuple(metrics), notes
 
 
 def _metric(

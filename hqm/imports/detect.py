@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -77,7 +77,8 @@ def read_logs(
             log = _read(path, source, columns, named=True)
             logs += [log] if log is not None else []
             continue
-        inside = [log for file in files_in(path) for log in _in_folder(file, source, columns)]
+        read = {file: _in_folder(file, source, columns) for file in files_in(path)}
+        inside = [log for of_file in read.values() for log in of_file]
         if not any(log.rows for log in inside):
             what = f"the folder has no file of answers ({', '.join(_SUFFIXES)})"
             faults = [f"{log.path}: {note}" for log in inside for note in log.notes]
@@ -86,8 +87,31 @@ def read_logs(
                 place=str(path),
                 remedy="Name the files that a tool wrote.",
             )
-        logs += inside
+        logs += [
+            *inside,
+            *_without_answers(path, {file for file, of_file in read.items() if of_file}),
+        ]
     return logs
+
+
+def _without_answers(folder: Path, answers: Container[Path]) -> list[Log]:
+    """An empty log that names the files of a folder that hold no answers, where there are any."""
+    names = [
+        str(file.relative_to(folder))
+        for file in sorted(folder.rglob("*"))
+        if file.is_file() and file not in answers and _may_answer(file)
+    ]
+    if not names:
+        return []
+    few = f"{', '.join(names[:5])}{', ...' if len(names) > 5 else ''}"
+    return [
+        Log(
+            path=str(folder),
+            tool="",
+            rows=(),
+            notes=(f"files without answers: {len(names)} ({few})",),
+        )
+    ]
 
 
 def _in_folder(path: Path, source: str, columns: Mapping[str, str] | None) -> list[Log]:

@@ -5,6 +5,7 @@ and corrected keys.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -475,11 +476,28 @@ def score_of(value: Any) -> float | None:
     for name in _SCORES:
         if (known := number(value.get(name))) is not None:
             return known
-    read = next((texts(value[name])[0] for name in _READ if name in value), None)
+    read = next((value[name] for name in _READ if name in value), None)
     right = next((value[name] for name in _RIGHT if name in value), None)
     if read is None or right is None:
         return None
-    return float(read.strip().casefold() in {text.strip().casefold() for text in texts(right)})
+    # of repeats the first; an open answer is a list of what may have been meant
+    meant = texts(read[0] if isinstance(read, list) and read else read)
+    open_ended = value.get("question_type") == "open"
+    return float(any(_says(a, b, open_ended) for a in meant for b in texts(right)))
+
+
+def _says(read: str, right: str, contains: bool) -> bool:
+    """Whether a text that a tool read is the right answer: the same text or number, or, where that
+    is enough, a text that has it.
+    """
+    read, right = read.casefold(), right.strip().casefold()
+    if re.search(r"\d", read) and re.search(r"\d", right):
+        a, b = number(read), number(right)
+        if a is not None and b is not None:
+            return round(a, 2) == round(b, 2)
+    if contains and len(right) == 1:
+        return f" {right}" in read or f"{right} " in read
+    return right in read if contains else right == read.strip()
 
 
 def texts(value: Any) -> list[str]:

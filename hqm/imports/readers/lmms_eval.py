@@ -9,7 +9,7 @@ dictionaries that some tasks write as their metrics, the prompt (`input`), and t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -85,18 +85,22 @@ def read_log(file: LogFile) -> Log:
         rows=_of_filters(rows),
         notes=tuple(notes),
         settings=settings,
-        totals=_totals(results.get("results", {}).get(task, {})),
+        totals=_totals(
+            results.get("results", {}).get(task, {}), {name for row in rows for name in row.scores}
+        ),
         lower=frozenset(name for name, higher in better.items() if higher is False),
     )
 
 
-def _totals(printed: Mapping[str, Any]) -> dict[str, float]:
-    """Score -> what the results file prints, under the names that `_scores` gives."""
-    totals = {}
+def _totals(printed: Mapping[str, Any], names: Container[str]) -> dict[str, float]:
+    """Score -> what the results file prints, under the names that the scores of the rows have: with
+    that of its filter ("exact_match,strict") where the rows have it.
+    """
+    totals: dict[str, float] = {}
     for name, value in printed.items():
-        metric, _, kept = name.partition(",")
+        metric = name.partition(",")[0]
         if isinstance(value, (int, float)) and not metric.endswith(_STDERR):
-            totals[metric if kept in ("", "none") else name] = float(value)
+            totals.setdefault(name if name in names else metric, float(value))
     return totals
 
 
