@@ -17,7 +17,7 @@ import pytest
 import hqm
 from hqm import Administration, Asks, Request, RespondentError, Response, Store
 from hqm.administration.costs import forecast
-from tests.conftest import NIGHTLY, Run, needs_torch, recorded
+from tests.conftest import NIGHTLY, Run, in_one_process, needs_torch, recorded
 from tests.quick_respondent import environment_with_quick
 
 HQM = [sys.executable, "-m", "hqm.cli"]
@@ -267,12 +267,14 @@ def test_a_killed_run_resumes_with_nothing_lost_and_nothing_asked_twice(
     assert len(after) == 504
     assert {key: after[key] for key in before} == before, "what was stored is as it was"
     assert {attempt for _, _, attempt in after} == {0}, "nothing was asked twice"
-    again = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "asked 0, stored before 504" in again.stdout
     # the seeds belong to the questions: an unbroken run gives the same answers
     whole = tmp_path / "whole.sqlite"
-    command[command.index(str(store))] = str(whole)
-    subprocess.run([*command[:-3], "--set", "batch=64", "--quiet"], check=True, capture_output=True)
+    unbroken = [str(whole) if word == str(store) else word for word in command[:-3]]
+    again, done_whole = in_one_process(
+        [command[len(HQM) :], [*unbroken[len(HQM) :], "--set", "batch=64", "--quiet"]]
+    )
+    assert "asked 0, stored before 504" in again[1]
+    assert done_whole[0] == 0, done_whole
     assert answers_of(whole) == after
 
 
