@@ -350,6 +350,12 @@ def test_two_right_options_of_one_question_do_not_contradict(tmp_path: Path) -> 
         assert ("D103" in findings_by_code(folder)) == contradict
 
 
+def test_two_questions_of_a_picture_that_has_no_others_ask_the_same(tmp_path: Path) -> None:
+    first = clean_items()[0]
+    again = {**first, "id": "again", "prompt": "Is there any " + first["prompt"].split()[-1]}
+    assert "D105" in findings_by_code(write(tmp_path, [first, again]))
+
+
 def test_every_code_has_a_fault() -> None:
     # the wordings of forms have tests of their own in test_forms
     forms = {code for code in CODES if code.startswith("F")}
