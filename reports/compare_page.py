@@ -284,7 +284,10 @@ def budget_heading(measures: Sequence[Measure]) -> str:
     """The largest band of all measures, in one line."""
     bands = {}
     for measure in measures:
-        points, top = Points.of_scores([*measure.scores.values()]), largest(measure.budget)
+        points, budget = Points.of_scores([*measure.scores.values()]), measure.budget
+        # the measures are often metrics themselves, and stand beside each other already
+        others = [row for row in budget.rows if row.source != "metric"] if budget else []
+        top = largest(others)
         if top is not None and top.half is not None:
             what = f"{SOURCES[top.source][0].lower()} can move one model of {measure.label}"
             bands[f"{what} by {points.said(top.half)} points"] = top.half * points.factor

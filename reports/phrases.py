@@ -91,6 +91,15 @@ def several(count: int, what: str) -> str:
     return f"{in_letters(count)} {what}{'s' * (count != 1)}"
 
 
+def so_many(count: int) -> str:
+    """A number of items to add; from a million on it is no plan.
+
+    >>> so_many(1200), so_many(745194009)
+    ('1,200', 'over a million')
+    """
+    return f"{count:,}" if count < 10**6 else "over a million"
+
+
 def in_words(sentences: Iterable[Sentence]) -> str:
     """Sentences as plain text.
 

@@ -167,7 +167,7 @@ def _leaderboard(figure: Figure, every: Sequence[BenchmarkAudit]) -> None:
 def _error_budget(figure: Figure, every: Sequence[BenchmarkAudit]) -> None:
     """Every measured source of error as a band in points, with the shift of the mean."""
     budgets = [(audit, audit.budget.get(leading(audit))) for audit in every]
-    shown = [(audit, own) for audit, own in budgets if own is not None and largest(own)]
+    shown = [(audit, own) for audit, own in budgets if own is not None and largest(own.rows)]
     if not shown:
         raise DesignError("no audit has an error budget", remedy="Audit it again.")
     most = max(len(own.rows) for _, own in shown)

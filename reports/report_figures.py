@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from hqm.reports.drawings import Drawing, Scale, Side, fitting_in, ticks
+from hqm.reports.drawings import Drawing, Scale, Side, fitting_in, ticks, width_of
 from hqm.reports.phrases import Points, coefficient
 from hqm.reports.score_tables import Order, order_in, orders, tied_sets
 from hqm.reports.sentences import (
@@ -93,7 +93,7 @@ def budget_figure(audit: BenchmarkAudit, budget: ErrorBudget, *, narrow: bool = 
     end = axis_end(budget, points.factor) or 1.0
     place = Scale(0, end, 0 if narrow else 224, NARROW - 8 if narrow else 814)
     page = _Sheet(narrow, place, 54 if narrow else 39, 20, 30 if narrow else 20)
-    rows = [row for row in budget.rows if row.status in ("ok", "few")]
+    rows = [row for row in budget.rows if row.status in ("ok", "few") and row.moves]
     unmeasured = [row for row in budget.rows if row.status == "not_measured"]
     gaps = budget.gaps[: shown_gaps(budget)]
     height = 30 + page.measured * len(rows) + (0 if narrow else page.unmeasured * len(unmeasured))
@@ -259,7 +259,11 @@ def _gaps(
             sheet.text(page.width, top + 8, said, size=13, side="end", bold=True, colour=colour)
         else:
             sheet.text(0, y, f"{i + 1}–{i + 2}", size=12, colour=QUIET)
-            sheet.text(34, y, fitting_in(names, 182, 13), size=13)
+            if width_of(names, 13) > 182:
+                cut = [fitting_in(short(name), 86, 12) for name in (gap.first, gap.other)]
+                sheet.text(34, y, " – ".join(cut), size=12)
+            else:
+                sheet.text(34, y, names, size=13)
             sheet.text(842, y, points.said(gap.gap), size=13, bold=True)
             mark = MARKS[code] if code != "not_measured" else "○"
             sheet.text(884, y, mark, size=13, colour=colour, bold=True)
@@ -294,7 +298,9 @@ def board_figure(audit: BenchmarkAudit, *, narrow: bool = False) -> str:
     lower = height + 44 if narrow and len(slopes) > 1 else 0.0
     bottom = lower + row * len(ordered) + 26 if lower else height
     sheet = Drawing(NARROW if narrow else WIDE, bottom + 8)
-    left, right = (126.0, 300.0) if narrow else (128.0, 524.0 if beside else 900.0)
+    longest = max(width_of(short(name), 13) for name in ordered)
+    left = 126.0 if narrow else min(max(128.0, 40 + longest), 232.0)
+    right = 300.0 if narrow else 524.0 if beside else 900.0
     spans = {name: rows[name].intervals.get(metric) or [None, None] for name in ordered}
     values = [rows[name].scores.get(metric) for name in ordered]
     known = [

@@ -13,12 +13,12 @@ from html import escape
 from itertools import chain, count, takewhile
 from typing import Any
 
-from hqm.reports import evidence_page, tables
+from hqm.reports import evidence_page, published_page, tables
 from hqm.reports.benchmark_card import badge, bibtex
-from hqm.reports.drawings import fitting
+from hqm.reports.drawings import fitting, width_of
 from hqm.reports.evidence_page import environment, script
 from hqm.reports.item_tables import ToRead, to_read
-from hqm.reports.phrases import Points, Terms, counted, in_letters, is_share, listed
+from hqm.reports.phrases import Points, Terms, counted, in_letters, is_share, listed, so_many
 from hqm.reports.report_figures import (
     axis_end,
     board_figure,
@@ -38,6 +38,7 @@ from hqm.reports.sentences import (
     largest,
     mend_lines,
     reading_note,
+    rows_of,
     seven,
     several_benchmarks,
     statement,
@@ -52,6 +53,7 @@ from hqm import (
     ErrorBudget,
     Policy,
     Statement,
+    __version__,
     leaks_shown,
     scored_answers,
     to_mend,
@@ -224,9 +226,12 @@ def _why(audit: BenchmarkAudit, item: ToRead) -> str:
     if not item.fails:
         return item.why
     ordered = order_in(audit, audit.reference)
+    if len(item.fails) == len(ordered):
+        return "No model gives the key"
     best = sum(1 for _ in takewhile(item.fails.__contains__, ordered))
     among = {0: "", 1: ", the best one among them"}.get(best, f", the best {best} among them")
-    return f"{len(item.fails)} of {len(ordered)} models say otherwise than the key{among}"
+    verb = "says" if len(item.fails) == 1 else "say"
+    return f"{len(item.fails)} of {len(ordered)} models {verb} otherwise than the key{among}"
 
 
 def _grid(audit: BenchmarkAudit, share: bool) -> dict[str, Any] | None:
@@ -237,8 +242,8 @@ def _grid(audit: BenchmarkAudit, share: bool) -> dict[str, Any] | None:
     names = list(dict.fromkeys(names))
     if len(names) < 2:
         return None
-    kinds = []
-    for name in names[:_KINDS]:
+    shown, kinds = _that_fit(names), []
+    for name in shown:
         row = measured.get(name)
         code, status = "not_measured", ""
         if row is not None and row.at_chance:
@@ -248,7 +253,7 @@ def _grid(audit: BenchmarkAudit, share: bool) -> dict[str, Any] | None:
         elif row is not None and row.measurable:
             code, status = "fine", "alone"
         elif row is not None and row.missing:
-            code, status = "look", f"+{row.missing:,}"
+            code, status = "look", f"+{so_many(row.missing)}"
         count = row.items if row is not None else 0
         kinds.append({"name": name, "count": count, "code": code, "status": status})
     scores = {who.name: who.by_type for who in audit.respondents}
@@ -258,14 +263,21 @@ def _grid(audit: BenchmarkAudit, share: bool) -> dict[str, Any] | None:
     rows = [
         {
             "name": short(name),
-            "cells": [_cell(scores[name].get(kind), low, high, share) for kind in names[:_KINDS]],
+            "cells": [_cell(scores[name].get(kind), low, high, share) for kind in shown],
         }
         for name in ordered[:_ROWS]
     ]
-    cut = [f"{len(names) - _KINDS} further types"] if len(names) > _KINDS else []
+    more = len(names) - len(shown)
+    cut = [f"{more} further types"] if more else []
     cut += [f"{len(ordered) - _ROWS} further models"] if len(ordered) > _ROWS else []
     text = f"{listed(cut)} stand in the evidence." if cut else ""
     return {"kinds": kinds, "rows": rows, "cut": text}
+
+
+def _that_fit(names: Sequence[str]) -> list[str]:
+    """As many types as have room for their longest word."""
+    longest = max(width_of(word, 13) for name in names for word in name.split() or [""])
+    return list(names[: min(_KINDS, max(2, int(940 / (longest + 12))))])
 
 
 def _cell(value: float | None, low: float, high: float, share: bool) -> Text:
@@ -284,9 +296,11 @@ _WITHOUT = "there are no scored answers"
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """An audit with the day on which its file was written, and the name of the file's folder."""
+    """An audit, or the data of a printed table's, with the day on which its file was written, and
+    the name of the file's folder.
+    """
 
-    audit: Audit
+    audit: Audit | Mapping[str, Any]
     date: str
     name: str
 
@@ -308,7 +322,8 @@ class IndexRow:
     size: str
     code: str
     verdict: str
-    statement: Statement
+    statement: Statement | None
+    """None of a printed table, which holds no answers."""
     strip: str
     error: float | None
     """The widest band of one model, in points."""
@@ -324,9 +339,17 @@ def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[st
     """Return the files of the site by their names, with the audits and the rows as JSON."""
     files: dict[str, str] = {}
     rows: list[IndexRow] = []
-    titles = [audit.title for each in dated for audit in each.audit.audits]
+    audits = [own for each in dated if isinstance(each.audit, Audit) for own in each.audit.audits]
+    titles = [audit.title for audit in audits]
     for each in dated:
         whole = each.audit
+        if not isinstance(whole, Audit):
+            folder = _folder(each.name, [row.folder for row in rows])
+            page = published_page.render(whole["audits"][0], whole["command"])
+            files[f"{folder}/report.html"] = page
+            files[f"{folder}/audit.json"] = json.dumps(whole, indent=1, ensure_ascii=False)
+            rows.append(_printed_row(whole, folder, each.date))
+            continue
         for audit in whole.audits:
             if titles.count(audit.title) > 1:
                 # one benchmark with the answers of several papers: each is a row of its own
@@ -339,10 +362,11 @@ def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[st
             files[f"{folder}/evidence.html"] = made.evidence
             files[f"{folder}/audit.json"] = own.to_json()
             rows.append(_row(audit, folder, each.date, whole.command, policy))
-    audits = [audit for each in dated for audit in each.audit.audits]
     heads = [headline(audit, policy) for audit in audits]
-    first = _undecided_leaderboards(audits) or several_benchmarks(audits, heads)
-    measured = _seldom_measured(audits)
+    first, measured = "These tables were printed without the answers behind them.", ""
+    if audits:
+        first = _undecided_leaderboards(audits) or several_benchmarks(audits, heads)
+        measured = _seldom_measured(audits)
     code = script("index.js")
     files["index.html"] = (
         environment("report.css")
@@ -353,7 +377,7 @@ def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[st
             measured=measured,
             marks=MARKS,
             spoken=SPOKEN,
-            version=dated[0].audit.hqm_version,
+            version=__version__,
             script=code.text,
             script_hash=code.hash,
         )
@@ -375,8 +399,8 @@ def _row(
 ) -> IndexRow:
     head, points = headline(audit, policy), Points.of(audit)
     budget = audit.budget.get(leading(audit))
-    widest = largest(budget)
-    missing = [row for row in budget.rows if row.status == "not_measured"] if budget else []
+    widest = largest(rows_of(audit))
+    missing = [row for row in rows_of(audit) if row.status == "not_measured"]
     size = [counted(audit.items_used, "item"), counted(len(audit.respondents), "model")]
     strip, error = "", None
     if budget is not None:
@@ -398,6 +422,31 @@ def _row(
         tied=_tied(audit),
         date=date,
         command=command,
+    )
+
+
+def _printed_row(whole: Mapping[str, Any], folder: str, date: str) -> IndexRow:
+    """The row of a printed table: whether its numbers contradict each other, and nothing else."""
+    (table,) = whole["audits"]
+    said, _, _ = str(table["consistency"]).partition(" Checked: ")
+    contradicted = any(not each["unless"] for each in table["violations"])
+    size = [counted(len(table["respondents"]), "model"), counted(len(table["columns"]), "column")]
+    nothing = Count(None, "the table prints no answers")
+    return IndexRow(
+        folder=folder,
+        title=f"{str(table['benchmark']).replace('_', ' ')}, as printed",
+        size=" · ".join(size),
+        code="wrong" if contradicted else "not_measured",
+        verdict=said.partition(" Possible only ")[0],
+        statement=None,
+        strip="",
+        error=None,
+        unmeasured="every source of error, because a printed table holds no answers",
+        leaks=nothing,
+        keys=nothing,
+        tied=nothing,
+        date=date,
+        command=whole["command"],
     )
 
 
@@ -474,4 +523,5 @@ def _seldom_measured(audits: Sequence[BenchmarkAudit]) -> str:
 
 def _as_json(row: IndexRow) -> Mapping[str, object]:
     """A row, its picture as SVG; the statement in parts and as a line."""
-    return {**asdict(row), "line": str(row.statement), "audit": f"{row.folder}/audit.json"}
+    line = str(row.statement) if row.statement is not None else ""
+    return {**asdict(row), "line": line, "audit": f"{row.folder}/audit.json"}

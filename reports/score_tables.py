@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from hqm.reports.phrases import no_use
+from hqm.reports.phrases import Points, no_use
 from hqm.reports.tables import (
     DASH,
     FAMILIES,
@@ -577,7 +577,8 @@ def scored_by_people(audit: BenchmarkAudit) -> str:
         return ""
     metric = next(iter(audit.metrics))
     count = sum(row.states.get(audit.reference, {}).get("ok", 0) for row in audit.respondents)
-    each = [f"{short(row.name)} {number(row.scores.get(metric))}" for row in in_order(audit)]
+    said = Points.of(audit).said
+    each = [f"{short(row.name)} {said(row.scores.get(metric))}" for row in in_order(audit)]
     return (
         f"By people: {', '.join(each[:6])} ({metric}, {count:,} answers). No scorer stands beside"
         " them: --judge NAME adds one."

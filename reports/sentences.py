@@ -9,8 +9,9 @@ because one thing is said in one way, wherever it is said.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from textwrap import shorten
 
 from hqm.reports.phrases import (
     Points,
@@ -21,6 +22,7 @@ from hqm.reports.phrases import (
     listed,
     say,
     several,
+    so_many,
     without_zero,
 )
 from hqm.reports.score_tables import (
@@ -79,6 +81,10 @@ OF_STATE: Mapping[str, tuple[str, str]] = {
 }
 LONGEST = 35
 """Words of the verdict at most."""
+_LONG = 180
+"""Characters of a finding at most; the evidence has the whole."""
+_MOST_NAMES = 4
+"""Models of a tied set that are named; of a larger one the first and the last."""
 QUESTIONS: Mapping[str, str] = {
     "repeat": "Do the scores repeat?",
     "wording": "Does the wording change them?",
@@ -181,7 +187,12 @@ def _fault(mend: Mend) -> str:
         "unscored": f"{percent(mend.cost, 1)} of the answers unscored",
         "empty_types": f"{several(count, 'type')} without items",
     }
-    return words.get(mend.what, (name or mend.what).replace("-", " "))
+    return words.get(mend.what, _finding(name or mend.what))
+
+
+def _finding(name: str) -> str:
+    """The name of a finding in words."""
+    return {"mojibake": "garbled text"}.get(name, name.replace("-", " "))
 
 
 def _order(audit: BenchmarkAudit) -> str:
@@ -194,22 +205,25 @@ def _order(audit: BenchmarkAudit) -> str:
     if len(holders) > 1:
         return f"The top {in_letters(len(holders))} models are tied."
     if apart == pairs:
-        return "All pairs of models are told apart."
+        return "The two models are told apart." if pairs == 1 else "All models are told apart."
     return f"{apart} of {pairs} pairs of models are told apart."
 
 
-def largest(budget: ErrorBudget | None) -> BudgetRow | None:
+def largest(rows: Iterable[BudgetRow]) -> BudgetRow | None:
     """The measured row with the longest bar."""
-    measured = [row for row in budget.rows if row.half is not None] if budget else []
+    measured = [row for row in rows if row.half is not None]
     return max(measured, key=lambda row: row.half or 0.0, default=None)
+
+
+def rows_of(audit: BenchmarkAudit) -> tuple[BudgetRow, ...]:
+    """The rows of the leading metric's error budget; none in an audit of an earlier version."""
+    budget = audit.budget.get(leading(audit))
+    return budget.rows if budget is not None else ()
 
 
 def of_wording(audit: BenchmarkAudit) -> BudgetRow | None:
     """The row of other wordings, or of negated questions where those move more; None without."""
-    budget = audit.budget.get(leading(audit))
-    asked = [
-        row for row in (budget.rows if budget else ()) if row.source in ("wording", "negation")
-    ]
+    asked = [row for row in rows_of(audit) if row.source in ("wording", "negation")]
     moved = [row for row in asked if row.moves]
     return max(moved, key=lambda row: row.half or 0.0, default=None)
 
@@ -248,7 +262,7 @@ def _types(audit: BenchmarkAudit) -> str:
 
 def budget_title(audit: BenchmarkAudit, budget: ErrorBudget) -> str:
     """What the error budget shows, in one line."""
-    points, top = Points.of(audit, budget.metric), largest(budget)
+    points, top = Points.of(audit, budget.metric), largest(budget.rows)
     if top is None:
         return "What could move the scores was not measured"
     what = {"negation": "Negating the questions", "people": "Scoring by people"}.get(
@@ -258,6 +272,9 @@ def budget_title(audit: BenchmarkAudit, budget: ErrorBudget) -> str:
     if not budget.gaps:
         return said
     clear = [gap for gap in budget.gaps if not gap.not_clear]
+    if len(budget.gaps) == 1:
+        stands = "clear" if clear else "not clear"
+        return f"The only gap is {stands} of every measured error; {said[0].lower()}{said[1:]}"
     # other items are tested in pairs: a gap that is smaller than their bar may stand clear of them
     if top.source != "items" and max(gap.gap or 0.0 for gap in budget.gaps) <= (top.half or 0.0):
         return f"{said}; no gap on this leaderboard is that large"
@@ -288,7 +305,7 @@ def budget_notes(audit: BenchmarkAudit, budget: ErrorBudget) -> Iterator[str]:
     labels = budget.row("people")
     if labels.half is not None and labels.answers < _FEW_LABELS * labels.respondents:
         many = round(labels.answers / max(labels.respondents, 1))
-        if labels == largest(budget):
+        if labels == largest(budget.rows):
             yield (
                 f"The bar of people is wide because each model has about {many:,} labels; four"
                 " times as many would halve it."
@@ -329,6 +346,8 @@ def board_title(audit: BenchmarkAudit) -> str:
         rerun = f"; the same model wins in {percent(again.value)} of reruns"
     if not holders:
         return "The leaderboard"
+    if len(audit.respondents) == 1:
+        return f"{holders[0]} alone answered"
     if len(holders) == 1:
         return f"{holders[0]} leads alone{rerun}"
     if len(holders) > 3:
@@ -423,7 +442,7 @@ _MENDS: Mapping[str, tuple[str, str, str, str, str]] = {
     ),
 }
 """What is to be mended -> title, sentence, link, the part of the evidence behind it, and remedy."""
-_FOUND = ("{finding}", "{found}.", "the check", "fix", "")
+_FOUND = ("{finding}", "{found}", "the check", "fix", "")
 
 
 def _mend_line(audit: BenchmarkAudit, mend: Mend) -> MendLine:
@@ -449,8 +468,8 @@ def _mend_line(audit: BenchmarkAudit, mend: Mend) -> MendLine:
         "counted_items": counted(count, "item"),
         "share": percent(mend.cost, 1),
         "answers": counted(count, "answer"),
-        "finding": "".join(mend.names[:1]).replace("-", " ") or "unbalanced keys",
-        "found": capital(mend.sentence),
+        "finding": _finding("".join(mend.names[:1])) or "unbalanced keys",
+        "found": shorten(f"{capital(mend.sentence)}.", _LONG, placeholder=" ..."),
     }
     title, sentence, link, target, remedy = _MENDS.get(mend.what, _FOUND)
     return MendLine(
@@ -655,7 +674,14 @@ def _separate(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     if estimate is None or not pairs:
         return (say("Not measured: it takes two models."),)
     shown = replace(estimate_text(estimate), text=f"{apart} of {pairs}", muted=False)
-    sets = ["–".join(short(name) for name in group) for group in tied_sets(audit) if len(group) > 1]
+    ordered = order_in(audit, audit.reference)
+    tied_groups = [sorted(group, key=ordered.index) for group in tied_sets(audit) if len(group) > 1]
+    sets = [
+        "–".join(map(short, group))
+        if len(group) <= _MOST_NAMES
+        else f"{short(group[0])} to {short(group[-1])} ({len(group)})"
+        for group in tied_groups
+    ]
     tied = f" Tied: {'; '.join(sets[:4])}" + (
         f"; {counted(len(sets) - 4, 'more set')}" if len(sets) > 4 else ""
     )
@@ -685,14 +711,15 @@ def _more(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ...]:
     if more.items == 0:
         parts.append("None for the total")
     elif more.items is not None:
-        parts.append(f"{more.items:,} for the total (or the mean of {more.runs:,} runs)")
+        parts.append(f"{so_many(more.items)} for the total (or the mean of {more.runs:,} runs)")
     else:
         parts.append("Not known for the total")
     if more.types:
         most = max(more.types, key=lambda kind: more.types[kind])
-        count = f"{more.for_types:,} for scores by type"
+        count = f"{so_many(more.for_types)} for scores by type"
         parts.append(
-            count + (f", most in {most} ({more.types[most]:,})" if len(more.types) > 1 else "")
+            count
+            + (f", most in {most} ({so_many(more.types[most])})" if len(more.types) > 1 else "")
         )
     elif any(row.measurable for row in types_measured(audit)):
         parts.append("none for scores by type")
@@ -756,7 +783,7 @@ def several_benchmarks(audits: Sequence[BenchmarkAudit], heads: Sequence[Headlin
     """What the benchmarks of one audit come to, in one sentence."""
     sound = sum(head.code == "fine" for head in heads)
     shared = sum(len(first_place(audit)) > 1 for audit in audits)
-    tops = [largest(audit.budget.get(leading(audit))) for audit in audits]
+    tops = [largest(rows_of(audit)) for audit in audits]
     named = [row.source for row in tops if row is not None]
     many = capital(in_letters(sound)) if sound else "None"
     verb = "have" if sound > 1 else "has"

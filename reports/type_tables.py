@@ -10,7 +10,7 @@ from typing import Any
 
 from hqm.reports import score_tables
 from hqm.reports.drawings import Dots, Figure, dots, error_curves
-from hqm.reports.phrases import in_letters, listed
+from hqm.reports.phrases import in_letters, listed, so_many
 from hqm.reports.score_tables import in_order, made_of
 from hqm.reports.tables import DASH, Table, Text, capital, cell, find, known, number, short
 
@@ -27,8 +27,8 @@ def types_title(audit: BenchmarkAudit) -> str:
     chance = [row.type for row in measured if row.at_chance]
     leaking = [row.type for row in measured if row.leaks]
     missing = [row.missing for row in measured if not row.measurable and not row.at_chance]
-    tail = f"; {listed(chance)} {'is' if len(chance) == 1 else 'are'} at chance" if chance else ""
-    tail += f"; answers leak in {listed(leaking)}" if leaking else ""
+    tail = f"; {_named(chance)} {'is' if len(chance) == 1 else 'are'} at chance" if chance else ""
+    tail += f"; answers leak in {_named(leaking)}" if leaking else ""
     if len(alone) == len(measured):
         return "Every type can be scored alone"
     if alone:
@@ -36,9 +36,14 @@ def types_title(audit: BenchmarkAudit) -> str:
         return f"{capital(who)} can be scored alone{tail}"
     if not missing:
         return f"No type can be scored alone{tail}"
-    low, high = min(missing), max(missing)
-    span = f"{low:,}" if low == high else f"between {low:,} and {high:,}"
+    low, high = map(so_many, (min(missing), max(missing)))
+    span = low if low == high else f"between {low} and {high}"
     return f"No type can be scored alone{tail or f': each needs {span} more items'}"
+
+
+def _named(types: Sequence[str]) -> str:
+    """Types by name, or of many how many."""
+    return listed(types) if len(types) <= 4 else f"{len(types)} types"
 
 
 def by_type(audit: BenchmarkAudit) -> Table | None:

@@ -18,6 +18,8 @@ from typing import Any
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
+_CODES = {"Tab": 9, "Enter": 13}
+"""Keys that do something by their number alone."""
 
 
 class Browser:
@@ -117,7 +119,9 @@ class Browser:
         """Press a key as a keyboard does; what it types is the key itself where that is one
         character.
         """
-        key_event = {"key": key, "modifiers": 8 if shift else 0}
+        key_event: dict[str, Any] = {"key": key, "modifiers": 8 if shift else 0}
+        if key in _CODES:
+            key_event["windowsVirtualKeyCode"] = _CODES[key]
         typed = {"text": key} if len(key) == 1 else {"text": "\r"} if key == "Enter" else {}
         self.send("Input.dispatchKeyEvent", type="keyDown", **key_event, **typed)
         self.send("Input.dispatchKeyEvent", type="keyUp", **key_event)

@@ -23,11 +23,12 @@ from hqm.reports.tables import anchor, default_policy, indicators_brief
 import hqm
 from hqm import Audit, BenchmarkAudit
 from tests.browser import Browser
-from tests.conftest import write_benchmark
+from tests.conftest import nightly, write_benchmark
+from tests.perf import axe_report
 from tests.test_judgements import MODULE, NAMES, marks, plain
 from tests.test_one_number import PLAIN, is_rounding, numbers_in, printed
 
-KINDS = ("yes/no", "choice", "captions", "judged", "labelled")
+KINDS = ("yes/no", "log", "captions", "judged", "labelled")
 WORDS, FIGURES, SCREEN, SCREENS = 1_500, 12, 800, 8
 THINGS = "dog cat car bus hat cup tree bird lamp boat fork shoe".split()
 
@@ -92,9 +93,9 @@ def captions() -> list[dict[str, object]]:
 def audits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, BenchmarkAudit]:
     """An audit of each kind."""
     home, made = tmp_path_factory.mktemp("kinds"), {}
-    for kind, task in (("yes/no", "yes_no"), ("choice", "choice"), ("labelled", "yes_no")):
+    for kind in ("yes/no", "labelled"):
         folder = home / kind.replace("/", "")
-        rows = questions(folder, task)
+        rows = questions(folder, "yes_no")
         settings = {}
         if kind == "labelled":
             labels = [
@@ -106,6 +107,15 @@ def audits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, BenchmarkAudit
             (folder / "labels.csv").write_text("\n".join(["item,respondent,label", *labels]))
         answers = written(folder / "answers.jsonl", rows)
         made[kind] = hqm.audit(str(folder), recorded=answers, forms="original", **settings)
+    scores = [(k, i, run) for k in range(8) for i in range(60) for run in (0, 1)]
+    table = [
+        {"model": f"model-{k}", "item": f"q{i}", "run": run, "score": (3 * i + k + run) % 11 / 10}
+        for k, i, run in scores
+    ]
+    (home / "scores.csv").write_text(
+        "\n".join(["model,item,run,score", *(",".join(map(str, r.values())) for r in table)])
+    )
+    made["log"] = hqm.audit(home / "scores.csv")
     made["captions"] = hqm.audit(
         "shapes_caption",
         recorded=written(home / "captions.jsonl", captions()),
@@ -154,6 +164,29 @@ def test_the_report_is_short(
         browser.open(tmp_path / "report.html", width, SCREEN, dark=width == 400)
         assert browser.evaluate("document.documentElement.scrollWidth") <= width
     assert browser.errors == []
+
+
+def test_the_report_keeps_the_rules_of_accessibility_and_the_keyboard_reaches_all(
+    pages: dict[str, Rendered], browser: Browser, tmp_path: Path
+) -> None:
+    (tmp_path / "report.html").write_text(pages["yes/no"].report, encoding="utf-8")
+    browser.open(tmp_path / "report.html", 1280, SCREEN)
+    axe_report.unfold(browser)
+    assert axe_report.broken_rules(browser, axe_report.axe()) == []
+    reached, wrong = axe_report.unreached(browser)
+    assert reached > 10
+    assert wrong == []
+
+
+@nightly
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_evidence_keeps_the_rules_of_accessibility(
+    pages: dict[str, Rendered], browser: Browser, tmp_path: Path, kind: str
+) -> None:
+    (tmp_path / "evidence.html").write_text(pages[kind].evidence, encoding="utf-8")
+    browser.open(tmp_path / "evidence.html", 1280, SCREEN, dark=True)
+    axe_report.unfold(browser)
+    assert axe_report.broken_rules(browser, axe_report.axe()) == []
 
 
 @pytest.mark.parametrize("kind", KINDS)

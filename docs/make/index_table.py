@@ -35,7 +35,7 @@ def _row(row: Mapping[str, Any]) -> str:
     tied = row["tied"]
     shared = "–" if tied["number"] is None else str(tied["number"])
     more = [
-        ("", f"<code>{escape(row['line'])}</code>"),
+        ("", f"<code>{escape(row['line'])}</code>" if row["line"] else ""),
         ("Not measured: ", escape(row["unmeasured"])),
         ("Leaks: ", _count(row["leaks"])),
         ("Keys to check: ", _count(row["keys"])),

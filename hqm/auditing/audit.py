@@ -420,7 +420,7 @@ class RespondentScores:
     by_type: Mapping[str, Number]
     """Hallucination type -> score by the first audited metric."""
     cells: Mapping[Administration, Mapping[str, Number]]
-    """Administration -> metric -> score."""
+    """Administration -> metric -> score, of every metric of the benchmark."""
     states: Mapping[Administration, Annotated[Mapping[str, int], _Like(dict[State, Count])]]
     """Administration -> state -> number of answers."""
     yes_ratio: Mapping[str, Share | None]

@@ -750,7 +750,7 @@ def _respondent(
         intervals=intervals,
         by_type={kind: _type_score(alone, audited[0], kind) for kind in types},
         cells={
-            str(c): {m.name: finite(float(matrix.score(m)[0])) for m in audited}
+            str(c): {m.name: finite(float(matrix.score(m)[0])) for m in metrics}
             for c, matrix in own.items()
         },
         states={str(c): dict(matrix.state_counts()[respondent.name]) for c, matrix in own.items()},

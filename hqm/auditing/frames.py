@@ -209,9 +209,7 @@ def score_rows(
     families: Mapping[str, str],
     respondents: Iterable[Any],
 ) -> Iterator[dict[str, Any]]:
-    """The scores of each respondent in each administration; the reference one has intervals and
-    every metric, the others the audited metrics.
-    """
+    """The scores of each respondent in each administration; the reference one has intervals."""
     for who in respondents:
         for cell, scores in who.cells.items():
             first = cell == reference

@@ -15,6 +15,7 @@ from hqm.commands.options import OUTPUT, WHAT, EveryTable, PolicyFile, RunOption
 from hqm.commands.shared import command, find_audit, report_files
 from hqm.commands.terminal import print_json
 from hqm.errors import UsageError
+from hqm.files.records import read_json
 from hqm.files.whole import write_together
 
 if TYPE_CHECKING:
@@ -127,10 +128,10 @@ def report(
     if len(named) > 1:
         raise UsageError(f"{' and '.join(named)} are two reports", remedy="Ask for one at a time.")
     files = [find_audit(path) for path in audit_files]
-    audits = [Audit.load(file) for file in files]
     if index is not None:
-        _write_index(index, audits, files, Policy.load(policy))
+        _write_index(index, files, Policy.load(policy))
         return
+    audits = [Audit.load(file) for file in files]
     joined, held = _joined(audits), Policy.load(policy)
     cards = importlib.import_module("hqm.reports.benchmark_card")
     if verify is not None:
@@ -170,15 +171,17 @@ def report(
     print(f"wrote  {to}")
 
 
-def _write_index(
-    folder: Path, audits: Sequence[Audit], files: Sequence[Path], policy: Policy
-) -> None:
-    """Write the site of many audits; the day of a row is that of its file."""
+def _write_index(folder: Path, files: Sequence[Path], policy: Policy) -> None:
+    """Write the site of many audits, of printed tables too; a row's day is that of its file."""
+    from hqm.auditing.audit import Audit
+
     pages = importlib.import_module("hqm.reports.report_page")
     dated = []
-    for audit, file in zip(audits, files, strict=True):
-        day = datetime.fromtimestamp(file.stat().st_mtime, UTC)
-        dated.append(pages.Dated(audit, f"{day:%Y-%m-%d}", file.absolute().parent.name))
+    for file in files:
+        data, day = read_json(file), datetime.fromtimestamp(file.stat().st_mtime, UTC)
+        printed = isinstance(data, dict) and "read_as" in (data.get("audits") or [{}])[0]
+        name = file.absolute().parent.name
+        dated.append(pages.Dated(data if printed else Audit.load(file), f"{day:%Y-%m-%d}", name))
     made: dict[str, str] = pages.index_files(dated, policy)
     write_together({folder / name: text for name, text in made.items()})
     print(f"wrote  {folder / 'index.html'}  {folder / 'index.json'}")

@@ -1,77 +1,103 @@
-"""Open reports in a real browser: axe-core's findings, console errors, requests that leave the
-file, sideways scrolling.
+"""Look at pages in a real browser: axe-core's findings, errors, sideways scrolling, how long they
+take to open, and what the keyboard reaches.
 
-    npm pack axe-core && tar xzf axe-core-*.tgz
-    pip install playwright        # with a Chromium on the PATH
-    python tests/perf/axe_report.py package/axe.min.js out/pope/report.html ...
+    python -m tests.perf.axe_report out/pope/report.html out/pope/evidence.html ...
 
-Every report is opened at 400, 1,280 and 1,600 pixels, light and dark, with everything unfolded. The
-exit status is 1 where axe-core finds something serious or critical, the page logs an error, asks
-for anything, or scrolls sideways.
+Every page is opened at 400, 1,280 and 1,600 pixels, light and dark, with everything unfolded. Then
+the Tab key goes through it: each control must be reached, stand in the window and show that it has
+the focus. The exit status is 1 where a page breaks a rule.
 """
 
 from __future__ import annotations
 
-import shutil
+import importlib.util
+import json
 import sys
+import tempfile
 from pathlib import Path
+from typing import Any
 
-GRAVE = ("serious", "critical")
+from tests.browser import Browser, chromium
+
+WIDTHS = ((400, False), (400, True), (1280, False), (1280, True), (1600, False), (1600, True))
+CONTROLS = (
+    "[...document.querySelectorAll('a[href], button, input, select, textarea, summary,"
+    ' [tabindex="0"]\')].filter((e) => !e.disabled && e.checkVisibility({visibilityProperty: true}))'
+)
+FOCUS = """(() => {
+  const e = document.activeElement;
+  if (e === document.body) return null;
+  const box = e.getBoundingClientRect(), style = getComputedStyle(e);
+  const seen = box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
+  const shown = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0;
+  e.dataset.reached = '1';
+  return {seen, shown, name: e.tagName + ' ' + (e.textContent || '').trim().slice(0, 40)};
+})()"""
 
 
-def look(axe: Path, reports: list[Path]) -> int:
-    """Print what a browser and axe-core find; how many reports have a grave fault."""
-    from playwright.sync_api import sync_playwright
+def axe() -> str:
+    """The script of axe-core, as axe-core-python brings it."""
+    package = importlib.util.find_spec("axe_core_python")
+    if package is None or package.origin is None:
+        raise SystemExit("axe-core-python is not installed: pip install 'hqm-audit[test]'")
+    return Path(package.origin).with_name("axe.min.js").read_text(encoding="utf-8")
 
-    faulty = 0
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-        )
-        for report in reports:
-            faults = []
-            for width, scheme in ((400, "light"), (1280, "dark"), (1600, "light")):
-                # axe-core is put into the page, which the page's own policy forbids to everybody
-                # else
-                context = browser.new_context(
-                    viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True
-                )
-                page = context.new_page()
-                logged: list[str] = []
-                asked: list[str] = []
-                page.on("console", lambda message, logged=logged: logged.append(message.text))
-                page.on("pageerror", lambda error, logged=logged: logged.append(str(error)))
-                page.on("request", lambda request, asked=asked: asked.append(request.url))
-                page.goto(report.resolve().as_uri())
-                page.evaluate(
-                    "document.querySelectorAll('details').forEach((details) => { details.open ="
-                    " true; })"
-                )
-                wide = page.evaluate("document.documentElement.scrollWidth") > width
-                page.add_script_tag(path=str(axe))
-                result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-                named = [
-                    (violation["id"], violation["impact"], len(violation["nodes"]))
-                    for violation in result["violations"]
-                ]
-                left = [url for url in asked if not url.startswith(("data:", "file:", "blob:"))]
-                print(
-                    f"{report} {width} {scheme}: axe-core {named}, passes {len(result['passes'])},"
-                    f" log {logged}, left the file {left}"
-                )
-                faults += (
-                    [violation for violation in named if violation[1] in GRAVE]
-                    + logged
-                    + left
-                    + ([f"scrolls sideways at {width}"] if wide else [])
-                )
-                context.close()
-            if faults:
-                print(f"{report}: {faults}")
-            faulty += bool(faults)
-        browser.close()
+
+def unfold(browser: Browser) -> None:
+    """Open every fold of the page."""
+    browser.evaluate(
+        "document.querySelectorAll('details').forEach((fold) => { fold.open = true; })"
+    )
+
+
+def broken_rules(browser: Browser, script: str) -> list[Any]:
+    """The rules of accessibility that the page breaks, each with the first place."""
+    browser.evaluate(f"{script};0")
+    result = browser.evaluate(
+        "axe.run(document, {resultTypes: ['violations']}).then((r) => [r.violations.map((v) =>"
+        " [v.id, v.impact, v.nodes.length, v.nodes[0].html.slice(0, 160)]), r.passes.length])"
+    )
+    assert result[1] > 5, "the rules were tried"
+    return list(result[0])
+
+
+def unreached(browser: Browser) -> tuple[int, list[str]]:
+    """How many controls the Tab key reaches, and what is wrong with it."""
+    wanted, wrong, reached = int(browser.evaluate(f"{CONTROLS}.length")), [], 0
+    browser.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
+    for _ in range(wanted + 5):
+        browser.press("Tab")
+        focused = browser.evaluate(FOCUS)
+        if focused is None:
+            break
+        reached += 1
+        if not (focused["seen"] and focused["shown"]):
+            wrong.append(f"{focused['name']}: {'not seen' if not focused['seen'] else 'no focus'}")
+    left = f"{CONTROLS}.filter((e) => !e.dataset.reached).map((e) => e.outerHTML.slice(0, 120))"
+    return reached, [*wrong, *(f"not reached: {html}" for html in browser.evaluate(left))]
+
+
+def look(pages: list[Path]) -> int:
+    """Print what the browser and axe-core find; how many pages break a rule."""
+    script, faulty = axe(), 0
+    for page in pages:
+        faults: list[Any] = []
+        # a browser for each page, whose errors are then its own
+        with tempfile.TemporaryDirectory() as home, chromium(Path(home)) as browser:
+            for width, dark in WIDTHS:
+                browser.open(page, width, 900, dark=dark)
+                opened = browser.evaluate("performance.getEntriesByType('navigation')[0].duration")
+                unfold(browser)
+                wide = browser.evaluate("document.documentElement.scrollWidth") > width
+                faults += broken_rules(browser, script) + ["scrolls sideways"] * wide
+                print(f"{page} {width} {'dark' if dark else 'light'}: {opened:.0f} ms, {faults}")
+            browser.open(page, 1280, 900)
+            reached, wrong = unreached(browser)
+            print(f"{page}: the keyboard reaches {reached} controls; {json.dumps(wrong[:5])}")
+            faults += wrong + browser.errors
+        faulty += bool(faults)
     return faulty
 
 
 if __name__ == "__main__":
-    sys.exit(1 if look(Path(sys.argv[1]), [Path(name) for name in sys.argv[2:]]) else 0)
+    sys.exit(1 if look([Path(name) for name in sys.argv[1:]]) else 0)
