@@ -117,3 +117,13 @@ def test_the_readme_shows_the_verdict_of_the_real_captions() -> None:
 def test_the_documentation_is_short() -> None:
     words = {path: len(path.read_text("utf-8").split()) for path in (ROOT / "docs").rglob("*.md")}
     assert sum(words.values()) <= 40_000, "merge or cut pages before you write another one"
+
+
+def test_a_script_that_a_page_names_finds_what_it_imports() -> None:
+    """`python FOLDER/SCRIPT.py` has no `tests` beside it unless the script puts it there."""
+    named = set(re.findall(r"python (tests/perf/\w+\.py)", EVERYTHING))
+    assert named
+    for script in named:
+        text = (ROOT / script).read_text(encoding="utf-8")
+        lonely = re.search(r"^from tests\b", text, re.MULTILINE) and "sys.path.insert" not in text
+        assert not lonely, f"{script}: name it as `python -m {script[:-3].replace('/', '.')}`"

@@ -1,8 +1,8 @@
 """Simulated studies with people: what intervals of corrected scores hold, what active sampling
 saves, what a plan forecasts.
 
-    OMP_NUM_THREADS=1 python tests/perf/labels.py            # writes docs/people_numbers.md
-    OMP_NUM_THREADS=1 python tests/perf/labels.py --seeds 5  # a trial, printed only
+    OMP_NUM_THREADS=1 python -m tests.perf.labels            # writes docs/people_numbers.md
+    OMP_NUM_THREADS=1 python -m tests.perf.labels --seeds 5  # a trial, printed only
 
 Answers, errors of the scorer and labels come from a generator that is no model of any estimator: a
 respondent is right by its ability and by the item's and the picture's difficulty; the scorer errs
@@ -430,7 +430,7 @@ def page(
         "an audit's.",
         "",
         (
-            "    OMP_NUM_THREADS=1 python tests/perf/labels.py --sizes"
+            "    OMP_NUM_THREADS=1 python -m tests.perf.labels --sizes"
             f" {seeds},{replicates},{simulations}"
         ),
         "",
