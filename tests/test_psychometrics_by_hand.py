@@ -452,12 +452,12 @@ def test_answers_are_predicted_by_naive_bayes_of_their_words() -> None:
         every = set().union(*(features(texts[j]) for j in range(60) if kinds[j] == kinds[i]))
         logs = {}
         for label in dict.fromkeys(answers):
-            mine = [features(texts[j]) for j in train if answers[j] == label]
-            if not mine:
+            own = [features(texts[j]) for j in train if answers[j] == label]
+            if not own:
                 continue
-            total = sum(map(len, mine))
-            logs[label] = math.log(len(mine) / len(train)) + sum(
-                math.log((sum(f in of for of in mine) + 1) / (total + len(every)))
+            total = sum(map(len, own))
+            logs[label] = math.log(len(own) / len(train)) + sum(
+                math.log((sum(f in of for of in own) + 1) / (total + len(every)))
                 for f in features(texts[i])
             )
         best = max(logs, key=lambda label: logs[label])

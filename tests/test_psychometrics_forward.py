@@ -64,9 +64,9 @@ def test_what_a_level_says_in_any_kind_is_added_to_the_kind() -> None:
             kind = sum(a == label and k == kinds[i] for a, k in zip(labels, kinds, strict=True))
             log = math.log(kind + 0.5)
             if any(level[j] == level[i] for j in before):
-                mine = [j for j in before if labels[j] == label]
-                here = sum(level[j] == level[i] for j in mine)
-                log += math.log((here + 0.5) / (len(mine) + 0.5 * 4))
+                own = [j for j in before if labels[j] == label]
+                here = sum(level[j] == level[i] for j in own)
+                log += math.log((here + 0.5) / (len(own) + 0.5 * 4))
             logs.append(log)
         assert hits[i] == (order[int(np.argmax(logs))] == labels[i])
 
@@ -90,11 +90,11 @@ def test_words_are_learnt_from_earlier_blocks() -> None:
             continue
         logs = {}
         for label in dict.fromkeys(answers):
-            mine = [of[j] for j in before if answers[j] == label]
-            if mine:
-                total = sum(map(len, mine))
-                logs[label] = math.log(len(mine) / len(before)) + sum(
-                    math.log((sum(f in some for some in mine) + 1) / (total + width)) for f in of[i]
+            own = [of[j] for j in before if answers[j] == label]
+            if own:
+                total = sum(map(len, own))
+                logs[label] = math.log(len(own) / len(before)) + sum(
+                    math.log((sum(f in some for some in own) + 1) / (total + width)) for f in of[i]
                 )
         assert hits[i] == (max(logs, key=lambda label: logs[label]) == answers[i])
 

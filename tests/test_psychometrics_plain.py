@@ -269,8 +269,8 @@ def test_phi_of_wordings_by_generalized_pivots() -> None:
         own = max(r - e, 0.0)
         drawn.append(own / (own + e + (max(s, e) - e) / 10))
     assert result.low == pytest.approx(min(np.quantile(drawn, 0.05), result.value))
-    one = psy.dependability(x, np.random.default_rng(1), draws=500, columns=1)
-    assert one.value == pytest.approx((msr - mse) / (msr + 2 * mse + 3 * (msc - mse) / 10))
+    single = psy.dependability(x, np.random.default_rng(1), draws=500, columns=1)
+    assert single.value == pytest.approx((msr - mse) / (msr + 2 * mse + 3 * (msc - mse) / 10))
     needed = psy.wordings_needed(x, 0.6, np.random.default_rng(2), draws=400)
     between, shift = (msr - mse) / 3, (msc - mse) / 10
     most = (msc * 2 / stats.chi2.ppf(0.2, 2) - mse) / 10

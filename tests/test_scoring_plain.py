@@ -114,13 +114,13 @@ def test_a_part_of_a_matrix_has_its_rows_and_columns() -> None:
         part = m.take(names, ids)
         rows, columns = [int(n[1:]) for n in names], [int(i[1:]) for i in ids]
         assert (part.respondents, part.ids, part.answers) == (tuple(names), tuple(ids), "answers")
-        for mine, whole in (
+        for own, whole in (
             (part.values, m.values),
             (part.states, m.states),
             (part.words, m.words),
             (part.tallies["n"], m.tallies["n"]),
         ):
-            np.testing.assert_array_equal(mine, whole[np.ix_(rows, columns)])
+            np.testing.assert_array_equal(own, whole[np.ix_(rows, columns)])
         assert part.subsets["odd"].tolist() == [c % 2 == 1 for c in columns]
         assert part.groups["pair"].tolist() == [m.groups["pair"][c] for c in columns]
         assert part.places == {name: place for place, name in enumerate(ids)}
@@ -245,16 +245,16 @@ def test_the_longest_common_sequence_by_search() -> None:
         first = [str(w) for w in rng.integers(0, 4, rng.integers(0, 8))]
         other = [str(w) for w in rng.integers(0, 4, rng.integers(0, 8))]
         places = rules.common_words(first, other)
-        found = [first[i] for i in places]
+        common = [first[i] for i in places]
         assert places == sorted(set(places))
         rest = iter(other)
-        assert all(word in rest for word in found), "it stands in both in this order"
+        assert all(word in rest for word in common), "it stands in both in this order"
         best = 0
         for size in range(len(first) + 1):
             for chosen in itertools.combinations(first, size):
                 left = iter(other)
                 best = max(best, size) if all(word in left for word in chosen) else best
-        assert len(found) == best
+        assert len(common) == best
         text, same = " ".join(first), " ".join(other)
         shares = [best / n for n in (len(first), len(other)) if n]
         expected = stats.hmean(shares) if best else 0.0
