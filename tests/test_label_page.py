@@ -3,7 +3,9 @@ adjudication, five schemas, privacy.
 """
 
 import importlib.util
+import io
 import json
+import re
 import signal
 import sqlite3
 import time
@@ -15,16 +17,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 import hqm
 from hqm.labels.label_schema import schema_names
 from hqm.labels.label_store import LabelStore
+from hqm.labels.study import Study
 from hqm.labels.study_plan import LabelPlan, PlanRow, labels_path, read_plan, write_plan
 from tests.browser import CHROMIUM, Browser
 from tests.conftest import write_benchmark
 from tests.label_studies import Served, plan_of_answers, served_apart, served_here, store_of_answers
 from tests.messages import pattern_of, text_of
-from tests.servers import free_port
+from tests.servers import PlannedServer, free_port
 
 RESPONDENTS = ("secret-steady", "secret-noisy")
 HOSTILE = (
@@ -421,9 +425,101 @@ def test_a_missing_picture_is_said(answers: Path, tmp_path: Path) -> None:
         assert "The picture cannot be shown." in served.ask(f"{served.raters['anna']}/begin")[2]
 
 
-def test_an_answer_that_changed_is_refused(answers: Path, tmp_path: Path) -> None:
-    from hqm.labels.study import Study
+@pytest.mark.parametrize(
+    "content", [b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"\x89PNG\r\n\x1a\n1"]
+)
+def test_a_picture_that_no_browser_can_show_is_said_to_be_missing(
+    content: bytes, answers: Path, tmp_path: Path
+) -> None:
+    plan_of_answers(tmp_path / "plan.jsonl", answers, "shapes_vqa", most=3)
+    plan = tmp_path / "plan.jsonl"
+    pictures = tmp_path / "pictures"
+    pictures.mkdir()
+    for item in hqm.load("shapes_vqa").original.items[:10]:
+        (pictures / str(item.image)).write_bytes(content)
+    write_plan(replace(read_plan(plan), images=str(pictures)), plan)
+    with served_here(plan) as served:
+        status, _, text = served.ask(f"{served.raters['anna']}/begin")
+        assert status == 200
+        assert "The picture cannot be shown." in text
+        uid = read_plan(plan).rows[0].uid
+        assert served.ask(f"{served.raters['anna']}/picture/{uid}")[0] == 404
 
+
+def test_a_photograph_on_the_web_stands_beside_the_item_under_review(tmp_path: Path) -> None:
+    """As `hqm build halcaption --from HAL_EVAL` writes them, with COCO's addresses."""
+    drawn = io.BytesIO()
+    Image.new("RGB", (32, 24), "teal").save(drawn, "PNG")
+    reply = 200, {"Content-Type": "image/png"}, drawn.getvalue()
+    with PlannedServer(lambda *_: reply) as site:
+        items = [
+            {"id": str(i), "prompt": f"Is it {i}?", "target": "yes", "image": f"{site.url}/{i}.png"}
+            for i in range(3)
+        ]
+        folder = write_benchmark(
+            tmp_path / "mine", items, data={"items": "items.jsonl", "images": "images"}
+        )
+        rows = tuple(PlanRow(uid=f"u{i}", item=str(i), raters=("anna",)) for i in range(3))
+        plan = tmp_path / "plan.jsonl"
+        write_plan(
+            LabelPlan(benchmark=str(folder), schema="review", raters=("anna",), rows=rows), plan
+        )
+        with served_here(plan) as served:
+            assert "cannot be shown" in served.ask(f"{served.raters['anna']}/begin")[2]
+            study = Study(plan, readonly=True)
+            study.fetch_pictures(private=True)
+            study.close()
+            assert (
+                f"{served.raters['anna'].rpartition('/r/')[2]}/picture/u"
+                in (served.ask(f"{served.raters['anna']}/begin")[2])
+            )
+            status, headers, _ = served.ask(f"{served.raters['anna']}/picture/u1")
+            assert (status, headers["content-type"]) == (200, "image/png")
+
+
+@needs_browser
+def test_a_second_window_is_told_before_it_overwrites_and_any_label_is_taken_back(
+    answers: Path, calm: Browser, tmp_path: Path
+) -> None:
+    """Two windows of one rater show one answer: the later one stores nothing before it is told."""
+    plan = tmp_path / "study" / "plan.jsonl"
+    plan.parent.mkdir()
+    plan_of_answers(plan, answers, "shapes_vqa", most=6)
+    with served_here(plan) as served:
+        link = served.raters["anna"]
+        uid = re.search(r'name="uid" value="(\w+)"', served.ask(f"{link}/begin")[2])
+        assert uid is not None
+        calm.open(link)
+        calm.press("Enter")
+        wait_for(calm, 0)
+        # the other window, which showed the same answer
+        assert served.ask(f"{link}/label", {"uid": uid[1], "choice": "1", "before": ""})[0] == 200
+        calm.press("0")
+        calm.wait("document.querySelector('form [role=alert]') !== null")
+        assert "faithful" in calm.evaluate(
+            "document.querySelector('form [role=alert]').textContent.toLowerCase()"
+        )
+        assert [label.label for label in labels_in(plan, "anna")] == [1], "nothing is overwritten"
+        calm.press("0")  # now that it is known
+        calm.wait("document.querySelector('form [role=alert]') === null")
+        wait_for(calm, 1)
+        assert [label.label for label in labels_in(plan, "anna")] == [0]
+        # the same label sent twice, as after a lost reply, asks nothing
+        again = served.ask(f"{link}/label", {"uid": uid[1], "choice": "0", "before": ""})[2]
+        assert f'value="{uid[1]}"' not in again
+        for n in range(2, 5):
+            calm.press("1")
+            wait_for(calm, n)
+        calm.click("[hx-get$='/labels']")
+        calm.wait("document.querySelectorAll('.own li').length === 4")
+        calm.click(".own li:last-child button")
+        calm.wait("document.querySelector('form#reply') !== null")
+        assert calm.evaluate("document.querySelector('[name=uid]').value") == uid[1]
+        assert len(labels_in(plan, "anna")) == 3
+        assert uid[1] not in {label.uid for label in labels_in(plan, "anna")}
+
+
+def test_an_answer_that_changed_is_refused(answers: Path, tmp_path: Path) -> None:
     plan_of_answers(tmp_path / "plan.jsonl", answers, "shapes_vqa", most=3)
     text = (tmp_path / "plan.jsonl").read_text()
     digest = json.loads(text.splitlines()[1])["answer_digest"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from hqm.labels.study_plan import Candidate, Forecast, LabelPlan
 
 _PLAN = Path("plan.jsonl")
+_PROTOCOL, _PROTOCOL_ITEMS = "hqm", 100
+"""The design of the HQM paper's own study with people (Yan et al. 2024, section 3.3), and how many
+items it has.
+"""
 
 
 @with_options(
@@ -63,7 +68,8 @@ def plan(
             help=(
                 "uniform: as many answers of each respondent, at random. same-items:"
                 " all respondents' answers to some items. active: doubtful answers"
-                " more often."
+                " more often. hqm: the HQM paper's 100 items with all respondents'"
+                " answers, each labelled by all raters."
             ),
         ),
     ] = "uniform",
@@ -149,6 +155,12 @@ def plan(
     out: Annotated[
         Path, typer.Option(rich_help_panel=OUTPUT, metavar="FILE", help="The plan's file.")
     ] = _PLAN,
+    serve: Annotated[
+        bool,
+        typer.Option(
+            "--serve", rich_help_panel=HOW, help="Open the page at once; its end prints the table."
+        ),
+    ] = False,
 ) -> None:
     """Choose the answers that people are to label, and say how wide the intervals will be.
 
@@ -169,8 +181,14 @@ def plan(
         write_plan,
     )
 
+    protocol = design == _PROTOCOL
+    if protocol:
+        design, overlap = "same-items", 1.0
     if design not in DESIGNS:
-        what, remedy = f"there is no design {design!r}", f"There are {', '.join(DESIGNS)}."
+        what, remedy = (
+            f"there is no design {design!r}",
+            f"There are {', '.join((*DESIGNS, _PROTOCOL))}.",
+        )
         raise UsageError(what, remedy=remedy, given=design, known=DESIGNS)
     names = tuple(name.strip() for name in raters.split(","))
     check_design(design, names, overlap, tau)
@@ -194,7 +212,7 @@ def plan(
         candidates, source, trusted = (
             _items(loaded, form_name, form_file)
             if asked.reviews_items
-            else _answers(session, loaded)
+            else _answers(session, loaded, unscored=protocol)
         )
     made = LabelPlan(
         benchmark=str(Path(benchmark).absolute()) if Path(benchmark).exists() else benchmark,
@@ -217,6 +235,9 @@ def plan(
     known: dict[str, Any] = {"tau": tau, "supposed_error": supposed, "width": width}
     scored = not asked.reviews_items and sum(c.score == c.score for c in candidates) > 1
     wanted = labels
+    if protocol and labels is None:
+        of_item = Counter(candidate.item for candidate in candidates)
+        wanted = min(_PROTOCOL_ITEMS, len(of_item)) * len(candidates) // len(of_item)
     if wanted is None:
         if width is None or not scored:
             raise UsageError(
@@ -238,9 +259,17 @@ def plan(
     made = replace(made, rows=rows, expected_width=expected.width if expected else None)
     write_plan(made, out)
     _show(made, expected, width, out, source if trusted else "", options.output.as_json)
+    if serve:
+        from hqm.commands.labelling import serve as open_page
+        from hqm.commands.labelling import status
+
+        open_page(plan=out)
+        status(plan=out)
 
 
-def _answers(session: Session, benchmark: Benchmark) -> tuple[list[Candidate], str, bool]:
+def _answers(
+    session: Session, benchmark: Benchmark, *, unscored: bool
+) -> tuple[list[Candidate], str, bool]:
     """Return the stored answers to the original form, run 0, with the chance that each score is
     wrong.
     """
@@ -285,7 +314,7 @@ def _answers(session: Session, benchmark: Benchmark) -> tuple[list[Candidate], s
             if (
                 answer is not None
                 and answer.outcome in ANSWERED
-                and (unjudged or np.isfinite(scores[i, j]))
+                and (unjudged or unscored or np.isfinite(scores[i, j]))
             ):
                 cluster = item.cluster or item.image or item.id
                 candidates.append(

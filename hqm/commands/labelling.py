@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +21,7 @@ from hqm.files.whole import write_together
 
 if TYPE_CHECKING:
     from hqm.labels.page import Links
-    from hqm.labels.study import Study
+    from hqm.labels.study import Measured, PeopleBeside, Study
 
 
 PlanFile = Annotated[
@@ -106,6 +108,7 @@ def serve(
     study = Study(plan, group="picture" if order == "picture" else "none", facts=facts)
     for rater in study.plan.raters:
         study.order(rater)  # a store or an answer that does not fit is said now, not to a rater
+    study.fetch_pictures()
     links = read_links(plan, study.plan.raters, renew=new_links)
     with _listening(host, port) as listener:
         address = f"http://{_in_url(host)}:{listener.getsockname()[1]}"
@@ -113,7 +116,7 @@ def serve(
         _say_links(study, links, address, host)
         serve_until_stopped(make_app(study, links, hosts), listener)
     study.close()
-    print(f"\nStopped. The labels are in {study.labels.path}; the same command goes on.")
+    print(f"\nStopped. The labels are in {study.labels.path}; `hqm label serve {plan}` goes on.")
 
 
 def _need_server() -> None:
@@ -177,23 +180,82 @@ def status(
     as_json: Annotated[
         bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print JSON.")
     ] = False,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            "--to",
+            rich_help_panel=OUTPUT,
+            metavar="FILE",
+            help="Write people's scores and the raters' errors: .tex, .md, .csv or .json.",
+        ),
+    ] = None,
 ) -> None:
-    """Say how a study stands: progress and pace of each rater, their agreement, and the width
-    reached.
+    """Say how a study stands: progress and pace of each rater, their agreement, the width reached,
+    and people's scores beside the benchmark's.
 
     Agreement is given as the share of equal labels, as Fleiss' kappa, Krippendorff's alpha and
     Gwet's AC1, each with its 95% interval. It can be asked while the page is open.
     """
     from hqm.commands.show import study_status
-    from hqm.labels.study import Study, status_of
+    from hqm.commands.terminal import print_report_table
+    from hqm.labels.study import Study, people_beside, status_of
 
     study = Study(plan, readonly=True)
-    state = status_of(study)
+    state, beside = status_of(study), people_beside(study)
     study.close()
+    tables = _beside_tables(beside) if beside is not None else []
     if as_json:
-        print(json.dumps(state.to_dict(), indent=1, ensure_ascii=False))
+        data = state.to_dict() | {"people_beside": asdict(beside) if beside is not None else None}
+        print(json.dumps(data, indent=1, ensure_ascii=False))
     else:
         study_status(state)
+        for table in tables:
+            print_report_table(table)
+            print(*table.notes, sep="\n")
+    if to is not None:
+        if not tables:
+            raise UsageError("there is no label yet", place=str(plan), remedy="Label first.")
+        layout = importlib.import_module("hqm.reports.latex_tables")
+        write_together({to: layout.formatted(tables, to.suffix, siunitx=True)})
+
+
+def _beside_tables(beside: PeopleBeside) -> list[Any]:
+    """The tables of HQM's own protocol: respondents by people and by the benchmark, and raters."""
+    tables = importlib.import_module("hqm.reports.tables")
+
+    def row(measured: Measured, *more: str) -> tuple[Any, ...]:
+        number = tables.number(measured.value)
+        ends = f"[{tables.number(measured.low)}, {tables.number(measured.high)}]"
+        texts = (measured.name, str(measured.n), number, ends, *more)
+        return tuple(tables.Text(text) for text in texts)
+
+    correlation = beside.correlation
+    note = "The benchmark's score is the mean of its verdicts on the same answers."
+    if correlation is not None:
+        note += (
+            f" Pearson's r over {correlation.n} respondents: {tables.number(correlation.value)}"
+            f" [{tables.number(correlation.low)}, {tables.number(correlation.high)}]."
+        )
+    made = [
+        tables.Table.of(
+            "People beside the benchmark",
+            ("respondent", "answers", "people", "95% interval", "benchmark"),
+            [row(each, tables.number(each.score)) for each in beside.respondents],
+            right=(1, 2, 4),
+            notes=(note,),
+        )
+    ]
+    if beside.raters:
+        made.append(
+            tables.Table.of(
+                "How often each rater errs",
+                ("rater", "labels", "wrong", "95% interval"),
+                [row(each) for each in beside.raters],
+                right=(1, 2),
+                notes=("Estimated from the raters' agreement (Dawid and Skene).",),
+            )
+        )
+    return made
 
 
 def items(

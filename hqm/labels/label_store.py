@@ -203,19 +203,18 @@ class LabelStore(StoreFile):
                 ],
             )
 
-    def undo(self, rater: str, *, by: By = "rater") -> str | None:
-        """Undo a rater's latest label, and return its uid, or None where there is none."""
+    def undo(self, rater: str, *, uid: str | None = None, by: By = "rater") -> str | None:
+        """Undo a rater's latest label, or that on one uid; the uid, or None where there is none."""
         query = (
-            "SELECT uid FROM labels WHERE rater = ? AND by = ? AND undone IS NULL AND id NOT IN"
-            " (SELECT undone FROM labels WHERE undone IS NOT NULL) ORDER BY entry DESC LIMIT 1"
+            "SELECT uid FROM labels WHERE rater = ? AND by = ? AND uid = COALESCE(?, uid) AND"
+            " undone IS NULL AND id NOT IN (SELECT undone FROM labels WHERE undone IS NOT NULL)"
+            " ORDER BY entry DESC LIMIT 1"
         )
         with self._guard():
-            row = self._db.execute(query, (rater, by)).fetchone()
-        if row is None:
-            return None
-        uid = str(row[0])
-        self.take_back(uid, rater, by=by)
-        return uid
+            row = self._db.execute(query, (rater, by, uid)).fetchone()
+        if row is not None:
+            self.take_back(row[0], rater, by=by)
+        return None if row is None else str(row[0])
 
     def take_back(self, uid: str, rater: str, *, by: By = "rater") -> None:
         """Take back all that a rater said of one uid."""

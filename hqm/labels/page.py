@@ -225,6 +225,7 @@ def make_app(study: Study, links: Links, hosts: Collection[str] | None = None) -
             Route("/r/{token}", pages.rater),
             Route("/r/{token}/begin", pages.begin),
             Route("/r/{token}/label", pages.label, methods=["POST"]),
+            Route("/r/{token}/labels", pages.labels),
             Route("/r/{token}/undo", pages.undo, methods=["POST"]),
             Route("/r/{token}/picture/{uid}", pages.picture),
             Route("/owner/{token}", pages.owner),
@@ -270,19 +271,47 @@ class Pages:
         return self._part(context) if request.headers.get("hx-request") else self._whole(context)
 
     async def label(self, request: Request) -> Response:
-        """Store a label, and show what comes next."""
+        """Store a label, and show what comes next.
+
+        Where another window of this rater labelled the answer meanwhile in another way, it is shown
+        again with what was said there, and nothing is stored yet.
+        """
         rater, base = self._rater(request)
         fields = await self._sent(request)
-        if fields.get("uid") not in set(self.study.order(rater)):
+        uid = fields.get("uid", "")
+        if uid not in set(self.study.order(rater)):
             raise UsageError("this answer is not yours to label", remedy="Reload the page.")
-        self._store(fields, rater)
+        done = self.study.labels_of(rater)
+        standing = done.get(uid)
+        if standing is None or fields.get("before") == str(standing.time):
+            self._store(fields, rater)
+        elif self._values(fields) != standing.values:
+            return self._part(self._next(rater, base, done, first=uid))
         return self._part(self._next(rater, base, self.study.labels_of(rater)))
 
-    async def undo(self, request: Request) -> Response:
-        """Take back the latest label, and show its answer again."""
+    async def labels(self, request: Request) -> Response:
+        """A rater's own labels, each of which can be taken back."""
         rater, base = self._rater(request)
-        await self._sent(request)
-        uid = self.study.labels.undo(rater)
+        done = self.study.labels_of(rater)
+        own = [
+            (self.study.shown[uid], self.study.schema.in_words(label.label))
+            for uid, label in reversed(done.items())
+            if uid in self.study.shown
+        ]
+        context = {
+            **self._frame(self.study.schema.title),
+            "base": base,
+            "view": "labels.html",
+            "progress": self.study.progress(rater, done),
+            "own": own,
+        }
+        return self._part(context) if request.headers.get("hx-request") else self._whole(context)
+
+    async def undo(self, request: Request) -> Response:
+        """Take back the latest label, or that of the answer named, and show its answer again."""
+        rater, base = self._rater(request)
+        fields = await self._sent(request)
+        uid = self.study.labels.undo(rater, uid=fields.get("taken"))
         return self._part(self._next(rater, base, self.study.labels_of(rater), first=uid))
 
     async def picture(self, request: Request) -> Response:
@@ -355,26 +384,27 @@ class Pages:
             raise HTTPException(403)
         return await fields_of(request)
 
-    def _store(self, fields: Mapping[str, str], rater: str) -> None:
-        uid = fields["uid"]
-        values = read_reply(
+    def _values(self, fields: Mapping[str, str]) -> dict[str, Any]:
+        return read_reply(
             self.study.schema,
             fields.get("choice", ""),
             fields.get("detail", ""),
             fields.get("text", ""),
             fields.get("note", ""),
-            self.study.shown[uid].answer,
+            self.study.shown[fields["uid"]].answer,
         )
+
+    def _store(self, fields: Mapping[str, str], rater: str) -> None:
+        values = self._values(fields)
         spent = _milliseconds(fields.get("milliseconds", ""))
         by: Literal["adjudication", "rater"] = "adjudication" if rater == ADJUDICATION else "rater"
-        self.study.labels.add(uid, rater, values, spent, by=by)
+        self.study.labels.add(fields["uid"], rater, values, spent, by=by)
 
     def _next(
         self, rater: str, base: str, done: Mapping[str, Label], first: str | None = None
     ) -> dict[str, Any]:
-        waiting = self.study.waiting(rater, done)
-        if first in waiting:
-            waiting.remove(first)
+        waiting = [uid for uid in self.study.waiting(rater, done) if uid != first]
+        if first is not None:
             waiting.insert(0, first)
         progress = self.study.progress(rater, done)
         context = {
@@ -387,7 +417,11 @@ class Pages:
             return {**context, "view": "done.html"}
         return {
             **context,
-            **self._item(self.study.shown[waiting[0]], waiting[1] if waiting[1:] else ""),
+            **self._item(
+                self.study.shown[waiting[0]],
+                waiting[1] if waiting[1:] else "",
+                done.get(waiting[0]),
+            ),
         }
 
     def _disagreement(self, base: str, first: str | None = None) -> dict[str, Any]:
@@ -408,7 +442,7 @@ class Pages:
             "said": said,
         }
 
-    def _item(self, shown: Shown, following: str) -> dict[str, Any]:
+    def _item(self, shown: Shown, following: str, standing: Label | None = None) -> dict[str, Any]:
         picture = self.study.picture(shown.uid) is not None
         detail = (
             [sentence.to_dict() for sentence in shown.sentences]
@@ -422,6 +456,8 @@ class Pages:
             "picture": picture,
             "detail": detail,
             "ahead": ahead,
+            "before": standing.time if standing else "",
+            "standing": self.study.schema.in_words(standing.label) if standing else "",
         }
 
     def _introduction(self, rater: str, base: str) -> dict[str, Any]:

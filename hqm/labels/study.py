@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from hqm.benchmark.adapter import Benchmark
-from hqm.errors import HQMError, ImageError
+from hqm.errors import HQMError
+from hqm.files.images import check_picture
 from hqm.labels.label_schema import Schema, read_schema
 from hqm.labels.label_store import Label, LabelStore
 from hqm.labels.rater_view import Shown, benchmark_of, read_facts, shown_rows
@@ -26,9 +27,20 @@ from hqm.labels.study_plan import (
     rater_order,
     read_plan,
 )
-from hqm.psychometrics.raters import fleiss_kappa, flip_rate, gwet_ac1, krippendorff_alpha
-from hqm.psychometrics.resampling import aggregate, mean_with_error
+from hqm.psychometrics.bootstrap import stream
+from hqm.psychometrics.raters import (
+    Pool,
+    dawid_skene,
+    fleiss_kappa,
+    flip_rate,
+    gwet_ac1,
+    krippendorff_alpha,
+    pooled_labels,
+    rater_replicates,
+)
+from hqm.psychometrics.resampling import aggregate, mean_with_error, multiplicities
 from hqm.psychometrics.result import Array, Coefficient
+from hqm.types import Response
 
 _LATEST = 20
 """From how many of the latest labels the time left is reckoned."""
@@ -156,15 +168,26 @@ class Study:
         labels_by_answer = self.labels_by_answer()
         return [row.uid for row in self.plan.rows if disagree(labels_by_answer.get(row.uid, []))]
 
+    def fetch_pictures(self, *, private: bool = False) -> None:
+        """Draw or download the pictures that raters will see; one that fails is shown as missing.
+
+        With `private`, addresses of this machine and of private networks are connected to as well.
+        """
+        self.benchmark.prepare_images(self.benchmark.original)
+        names = [shown.image for shown in self.shown.values() if shown.image]
+        self.benchmark.pictures.fetch(names, private=private)
+
     def picture(self, uid: str) -> Path | None:
         """Return the file of a picture, or None where it is missing or unusable."""
         image = self.shown[uid].image
         if image is None:
             return None
         try:
-            return self.benchmark.pictures.path(image)
-        except (ImageError, HQMError):
+            path = self.benchmark.pictures.path(image)
+            check_picture(path)
+        except (HQMError, OSError):
             return None
+        return path
 
     def close(self) -> None:
         self.labels.close()
@@ -405,3 +428,152 @@ def _width(
     return Width(
         mean=middle, low=max(0.0, middle - half), high=min(1.0, middle + half), n=len(drawn)
     )
+
+
+# --- people beside the benchmark: the table of HQM's own protocol ---
+#
+# A hundred items, the answers of all respondents, several raters of each answer (Yan et al. 2024).
+
+_REPLICATES = 400
+_RESAMPLED = 100
+"""In so many samples of the pictures the raters' errors are estimated anew."""
+_FEWEST_RATERS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A number with its 95% interval, over other pictures and, for answers, other raters."""
+
+    name: str
+    n: int
+    value: float
+    low: float
+    high: float
+    score: float | None = None
+    """What the benchmark gives the same answers; None where a model judges them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleBeside:
+    """What people and the benchmark say of the same answers, and how often each rater errs."""
+
+    respondents: tuple[Measured, ...]
+    raters: tuple[Measured, ...]
+    """The share of wrong labels of each rater (Dawid and Skene); empty below three raters."""
+    correlation: Measured | None
+    """Of people's and the benchmark's scores over the respondents."""
+
+
+def people_beside(study: Study) -> PeopleBeside | None:
+    """Set people's scores beside the benchmark's; None before anything is labelled.
+
+    An answer's label is the adjudicated one, else that of most raters (their mean, where labels are
+    grades). Labels of other respondents about one picture are resampled together.
+    """
+    labels, settled = study.labels_by_answer(), study.adjudicated()
+    rows = [row for row in study.plan.rows if row.uid in labels and row.probability is not None]
+    if study.schema.reviews_items or not rows:
+        return None
+    raters = study.plan.raters
+    x = np.full((len(raters), len(rows)), np.nan)
+    for j, row in enumerate(rows):
+        for label in labels[row.uid]:
+            share = study.schema.share(label.label)
+            if label.rater in raters and share is not None:
+                x[raters.index(label.rater), j] = share
+    binary = bool(np.isin(x[np.isfinite(x)], (0, 1)).all())
+    rng = stream(study.plan.seed, "people beside the benchmark")
+    pool: Pool = "majority" if binary else "mean"
+    pooled = pooled_labels(x, pool)
+    drawn = rater_replicates(x, pool, rng, replicates=_REPLICATES)
+    for j, row in enumerate(rows):
+        if row.uid in settled and (share := study.schema.share(settled[row.uid].label)) is not None:
+            pooled[j] = drawn[:, j] = share
+    groups = [study.shown[row.uid].group for row in rows]
+    scores = _scores(study, rows)
+    names = list(dict.fromkeys(row.respondent for row in rows))
+    member = np.array([[row.respondent == name for row in rows] for name in names], dtype=float)
+    member /= np.array([row.probability for row in rows])
+    pictures = multiplicities(len(rows), rng, _REPLICATES, groups)
+    ones = np.ones((1, len(rows)))
+    by_people = _means(pooled[None], ones, member)[0]
+    again = _means(drawn, pictures, member)
+    scored = _means(scores[None], ones, member)[0]
+    respondents = tuple(
+        Measured(
+            name=name,
+            n=int((np.isfinite(pooled) & (member[i] > 0)).sum()),
+            value=float(by_people[i]),
+            **_ends(again[:, i]),
+            score=float(scored[i]) if math.isfinite(scored[i]) else None,
+        )
+        for i, name in enumerate(names)
+    )
+    scores_again = _means(np.tile(scores, (_REPLICATES, 1)), pictures, member)
+    both = [_pearson(a, b) for a, b in zip(scores_again, again, strict=True)]
+    value = _pearson(scored, by_people)
+    return PeopleBeside(
+        respondents=respondents,
+        raters=tuple(_errors(x, raters, groups, rng)) if binary else (),
+        correlation=(
+            Measured(name="r", n=len(names), value=value, **_ends(np.array(both)))
+            if math.isfinite(value)
+            else None
+        ),
+    )
+
+
+def _scores(study: Study, rows: Sequence[PlanRow]) -> Array:
+    """The benchmark's own values of the answers; NaN where a judge gives them."""
+    if study.benchmark.roles:
+        return np.full(len(rows), np.nan)
+    items = study.benchmark.original.by_id
+    verdicts = [
+        study.benchmark.score(items[row.item], Response(study.shown[row.uid].answer))
+        for row in rows
+    ]
+    return np.array([np.nan if v.value is None else v.value for v in verdicts], dtype=float)
+
+
+def _means(values: Array, weights: Array, member: Array) -> Array:
+    """(replicates, respondents): weighted means of what is there."""
+    there = np.isfinite(values) * weights
+    sums = (np.nan_to_num(values) * there) @ member.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means: Array = sums / (there @ member.T)
+    return means
+
+
+def _ends(values: Array) -> dict[str, float]:
+    there = values[np.isfinite(values)]
+    low, high = np.quantile(there, (0.025, 0.975)) if len(there) else (math.nan, math.nan)
+    return {"low": float(low), "high": float(high)}
+
+
+def _pearson(a: Array, b: Array) -> float:
+    there = np.isfinite(a) & np.isfinite(b)
+    if there.sum() < 3 or not np.ptp(a[there]) or not np.ptp(b[there]):
+        return math.nan
+    return float(np.corrcoef(a[there], b[there])[0, 1])
+
+
+def _errors(
+    x: Array, raters: Sequence[str], groups: Sequence[str], rng: np.random.Generator
+) -> Iterator[Measured]:
+    """How often each rater is wrong, by Dawid and Skene's model, over samples of the pictures."""
+    there = np.isfinite(x)
+    if there.any(axis=1).sum() < _FEWEST_RATERS or not (there.sum(axis=0) > 1).any():
+        return
+
+    def wrong(times: Array) -> Array:
+        fit = dawid_skene(np.repeat(x, times.astype(int), axis=1))
+        shares: Array = fit.prevalence * (1 - fit.sensitivity)
+        return shares + (1 - fit.prevalence) * (1 - fit.specificity)
+
+    value = wrong(np.ones(x.shape[1]))
+    samples = multiplicities(x.shape[1], rng, _RESAMPLED, groups)
+    again = np.array([wrong(times) for times in samples])
+    for i, name in enumerate(raters):
+        yield Measured(
+            name=name, n=int(there[i].sum()), value=float(value[i]), **_ends(again[:, i])
+        )

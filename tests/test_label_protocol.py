@@ -1,0 +1,137 @@
+"""HQM's own study with people: 100 items, the answers of all respondents, ten raters of known
+error; the table recovers what is known, within its intervals.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hqm
+from hqm.labels.label_store import LabelStore
+from hqm.labels.study import Study, people_beside
+from hqm.labels.study_plan import labels_path, read_plan
+from tests.conftest import Run
+from tests.label_studies import store_of_answers
+
+RATERS = tuple("abcdefghij")
+ERRORS = dict(zip(RATERS, np.linspace(0.03, 0.21, 10).tolist(), strict=True))
+ABILITIES = np.linspace(0.35, 0.9, 10)
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[tuple[str, str], int]]:
+    """Ten respondents' answers to 300 questions of the embedded benchmark, and which are right.
+
+    Some questions are harder than others. Of the wrong answers a seventh names the right one too,
+    which the benchmark's rule takes for right; the first respondent's wrong answers it cannot read.
+    """
+    rng = np.random.default_rng(11)
+    benchmark = hqm.load("shapes_vqa")
+    items = benchmark.original.items[:300]
+    hard = rng.normal(0, 1, len(items))
+    truth: dict[tuple[str, str], int] = {}
+    texts: dict[str, dict[str, str]] = {}
+    for i, ability in enumerate(ABILITIES):
+        name = f"model-{i}"
+        chance = 1 / (1 + np.exp(-(np.log(ability / (1 - ability)) - hard)))
+        for item, p in zip(items, chance, strict=True):
+            target = str(item.target[0] if isinstance(item.target, list) else item.target)
+            right = bool(rng.random() < p)
+            fooled = not right and rng.random() < 1 / 7
+            wrong = next(
+                str(other.target)
+                for other in items[rng.integers(0, 200) :]
+                if other.type == item.type and str(other.target) not in (target, str(item.target))
+            )
+            said = target if right or fooled else wrong if i else "a purple whale"
+            texts.setdefault(name, {})[item.id] = said
+            truth[name, item.id] = int(right)
+    path = tmp_path_factory.mktemp("protocol") / "store.sqlite"
+    return store_of_answers(path, benchmark, texts), truth
+
+
+def label_all(plan: Path, truth: dict[tuple[str, str], int], rng: Any) -> None:
+    """Ten raters err at their own rates: twice as often about half of the pictures, and half again
+    as often where the answer is wrong, which is no model of any estimator here.
+    """
+    rows = read_plan(plan).rows
+    tired = {row.item: 4 / 3 if rng.random() < 0.5 else 2 / 3 for row in rows}
+    right = np.mean([truth[_short(row.respondent), row.item] for row in rows])
+    scale = 1 / (right + 1.5 * (1 - right))
+    with LabelStore(labels_path(plan)) as store:
+        for row in rows:
+            true = truth[_short(row.respondent), row.item]
+            for rater in row.raters:
+                p = ERRORS[rater] * tired[row.item] * scale * (1 if true else 1.5)
+                store.add(row.uid, rater, {"label": int(true ^ (rng.random() < p))}, 2000)
+
+
+def _short(respondent: str) -> str:
+    return respondent.rpartition("/")[2]
+
+
+def test_the_table_recovers_what_is_known_within_its_intervals(
+    answers: tuple[Path, dict[tuple[str, str], int]], tmp_path: Path, run: Run
+) -> None:
+    store, truth = answers
+    plan = tmp_path / "plan.jsonl"
+    command = ["label", "plan", "shapes_vqa", "--store", store, "--design", "hqm"]
+    status, out, err = run(*command, "--raters", ",".join(RATERS), "--seed", 4, "--out", plan)
+    assert status == 0, err
+    rows = read_plan(plan).rows
+    assert len(rows) == 1000
+    assert len({row.item for row in rows}) == 100
+    assert all(row.raters == RATERS for row in rows)
+    assert "1,000 labelled by all" in out
+    label_all(plan, truth, np.random.default_rng(5))
+    study = Study(plan, readonly=True)
+    beside = people_beside(study)
+    study.close()
+    assert beside is not None
+    held = [each.low <= ERRORS[each.name] <= each.high for each in beside.raters]
+    assert sum(held) >= 8, "of ten intervals of 95%, eight or more but once in 87 times"
+    assert all(each.high - each.low < 0.1 for each in beside.raters)
+    everything = {
+        name: np.mean([right for (who, _), right in truth.items() if who == name])
+        for name in {who for who, _ in truth}
+    }
+    inside = [each.low <= everything[_short(each.name)] <= each.high for each in beside.respondents]
+    assert sum(inside) >= 8
+    assert all(each.score is not None for each in beside.respondents)
+    assert beside.correlation is not None
+    score = np.array([each.score for each in beside.respondents], dtype=float)
+    known = np.array([everything[_short(each.name)] for each in beside.respondents])
+    assert (
+        beside.correlation.low <= np.corrcoef(score, known)[0, 1] <= beside.correlation.high + 0.02
+    )
+    status, out, err = run("label", "status", plan, "--to", tmp_path / "table.tex")
+    assert status == 0, err
+    assert "People beside the benchmark" in out
+    assert "How often each rater errs" in out
+    table = (tmp_path / "table.tex").read_text("utf-8")
+    assert table.count("recorded") == 10
+    status, out, _ = run("label", "status", plan, "--json")
+    assert len(json.loads(out)["people_beside"]["raters"]) == 10
+
+
+def test_a_study_of_two_raters_names_no_errors_and_an_empty_one_has_no_table(
+    answers: tuple[Path, dict[tuple[str, str], int]], tmp_path: Path, run: Run
+) -> None:
+    store, truth = answers
+    plan = tmp_path / "plan.jsonl"
+    command = ["label", "plan", "shapes_vqa", "--store", store, "--design", "hqm", "--labels", 50]
+    assert run(*command, "--raters", "a,b", "--out", plan)[0] == 0
+    assert len(read_plan(plan).rows) == 50
+    status, _, err = run("label", "status", plan, "--to", tmp_path / "table.tex")
+    assert status != 0
+    assert "no label yet" in err
+    label_all(plan, truth, np.random.default_rng(6))
+    study = Study(plan, readonly=True)
+    beside = people_beside(study)
+    study.close()
+    assert beside is not None
+    assert beside.raters == ()
+    assert len(beside.respondents) == 10
