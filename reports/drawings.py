@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from hqm.reports.item_tables import FACETS
-from hqm.reports.tables import ORACLE_TITLE, cell, find, known, number, short
+from hqm.reports.tables import ORACLE_TITLE, cell, find, number, short
 
 from hqm import BenchmarkAudit, Cell, RespondentScores, labelled_by
 
@@ -601,89 +601,7 @@ def _flagged(audit: BenchmarkAudit, metric: str) -> set[str]:
     return names
 
 
-# --- items and respondents, and what stands in the evidence ---
-
-_COLUMNS = 140
-"""More items than this share columns of the response map."""
-_SHADES = 6
-
-
-def response_map(audit: BenchmarkAudit, metric: str) -> str:
-    """Who got which item right: respondents from the ablest down, items from the most
-    discriminating to the right.
-
-    Where there are more items than columns, neighbours share one, and its shade is their mean.
-    """
-    points = _points(audit, metric)
-    answers = points.get("responses")
-    if not answers:
-        return ""
-    rest = [known(r) for r in points["item_rest"]]
-    order = sorted(range(len(rest)), key=lambda i: (rest[i] is None, -(rest[i] or 0.0)))
-    share = max(1, math.ceil(len(order) / _COLUMNS))
-    groups = [order[k : k + share] for k in range(0, len(order), share)]
-    able = sorted(answers, key=lambda who: -_right(answers[who], order))
-    room = max(width_of(fitting(short(who)), 11) for who in able) + 12
-    wide, high = min(12.0, 420 / len(groups)), 17.0
-    sheet = Drawing(room + wide * len(groups) + 60, high * len(able) + 84)
-    shades: dict[int, list[tuple[float, float, float, float]]] = {}
-    unscored = []
-    for row, who in enumerate(able):
-        y = 16 + high * row
-        sheet.text(room - 8, y + high / 2 - 0.5, fitting(short(who)), size=11, side="end")
-        sheet.text(
-            room + wide * len(groups) + 8,
-            y + high / 2 - 0.5,
-            number(_right(answers[who], order), 2),
-            size=11,
-        )
-        for column, group in enumerate(groups):
-            share_right = _right(answers[who], group)
-            corner = (room + wide * column, y, wide + 0.1, high - 1.5)
-            if math.isnan(share_right):
-                unscored.append((corner[0], y + high / 2 - 1.5, wide, 1.5))
-            else:
-                shades.setdefault(round(share_right * _SHADES), []).append(corner)
-    for shade, corners in sorted(shades.items()):
-        sheet.boxes(corners, ACCENT, 0.07 + 0.93 * shade / _SHADES)
-    sheet.boxes(unscored, QUIET)
-    _legend(sheet, room, high * len(able) + 22, [rest[i] for i in order], wide * len(groups))
-    sheet.text(room + wide * len(groups) + 8, 8, "right", size=10, colour=QUIET)
-    said = "; ".join(f"{short(who)} {number(_right(answers[who], order), 2)}" for who in able)
-    varying = sum(r is not None for r in rest)
-    about = (
-        f"{len(order):,} items, of which {varying:,} discriminate between respondents at all. Share"
-        f" right: {said}."
-    )
-    return sheet.finish("Which respondent got which item right", about)
-
-
-def _right(digits: str, places: Sequence[int]) -> float:
-    scored = [int(digits[i]) for i in places if digits[i] != "."]
-    return sum(scored) / (9 * len(scored)) if scored else math.nan
-
-
-def _legend(
-    sheet: Drawing, left: float, top: float, rest: Sequence[float | None], width: float
-) -> None:
-    """Under the map: the discrimination at some places, what the horizontal axis is, and what a
-    shade means.
-    """
-    last = max((i for i, r in enumerate(rest) if r is not None), default=-1)
-    for i in dict.fromkeys(round(last * k / 4) for k in range(5)) if last >= 0 else ():
-        x = left + width * (i + 0.5) / len(rest)
-        sheet.line([(x, top - 5), (x, top - 1)], INK)
-        sheet.text(x, top + 7, number(rest[i], 2), size=10, side="middle")
-    sheet.text(
-        left, top + 24, "items by discrimination (correlation with the rest), best first", size=11
-    )
-    x = left
-    for shade, words in ((0, "wrong"), (_SHADES // 2, "half"), (_SHADES, "right")):
-        sheet.boxes([(x, top + 37, 12, 12)], ACCENT, 0.07 + 0.93 * shade / _SHADES)
-        sheet.text(x + 16, top + 43, words, size=11)
-        x += 26 + width_of(words, 11)
-    sheet.boxes([(x, top + 42, 12, 1.5)], QUIET)
-    sheet.text(x + 16, top + 43, "not scored", size=11)
+# --- what stands in the evidence ---
 
 
 def type_pairs(audit: BenchmarkAudit) -> str:

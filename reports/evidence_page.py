@@ -352,13 +352,6 @@ def _items(audit: BenchmarkAudit, metric: str, made_of: str) -> Part:
                 " stands for several items, a diamond for a flagged item.",
                 made_of,
             ),
-            *drawn_if_any(
-                drawings.response_map(audit, metric),
-                "Response map: a row is a respondent, the ablest on top; a column is an item, or"
-                " neighbouring items where there are many.",
-                made_of,
-                wide=True,
-            ),
         ],
         [] if item_map else [_why_no_map(audit, metric)],
     )

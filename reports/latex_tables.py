@@ -432,26 +432,19 @@ def escape(text: str) -> str:
     return "".join(shown)
 
 
-def latex(tables: Sequence[Table], *, siunitx: bool = True) -> str:
+def latex(tables: Sequence[Table]) -> str:
     r"""Tables as a file for \input: each is a float with caption and label, and the signatures
     follow as comments.
 
     Nothing is scaled: a table that is wider than a column of a paper stands over both, and one that
-    is taller than its page becomes several.
-
-    Parameters
-    ----------
-    tables
-        The tables to write.
-    siunitx
-        Align numbers at the decimal point with siunitx's `S` columns; without it they are
-        right-aligned.
+    is taller than its page becomes several. Numbers of a column have the same decimals and stand to
+    the right, so that their points are aligned.
     """
-    blocks = [_float(page, siunitx) for table in tables for page in pages(fitted(table))]
+    blocks = [_float(page) for table in tables for page in pages(fitted(table))]
     comments = [f"% {_comment(place)}: {_comment(line)}\n" for place, line in signatures(tables)]
     return "\n".join(
         [
-            HEAD + ("%   \\usepackage{siunitx}\n" if siunitx else "") + STACKED,
+            HEAD + STACKED,
             *blocks,
             (
                 "% Signatures: equal lines mean equal numbers.\n" + "".join(comments)
@@ -467,7 +460,7 @@ def _comment(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def _float(table: Table, siunitx: bool) -> str:
+def _float(table: Table) -> str:
     place = "table" if width_needed(table) <= NARROWEST else "table*"
     lines = [
         rf"\begin{{{place}}}",
@@ -479,10 +472,11 @@ def _float(table: Table, siunitx: bool) -> str:
     lines.append(
         rf"\label{{tab:{''.join(c if c.isascii() and c.isalnum() else '-' for c in table.name)}}}"
     )
-    specs = "".join(_spec(table, i, siunitx) for i in range(len(table.columns)))
+    text = r">{\raggedright\arraybackslash}X"
+    specs = "".join(text if column.kind == "text" else "r" for column in table.columns)
     lines.append(rf"\begin{{tabularx}}{{\linewidth}}{{@{{}}{specs}@{{}}}}")
     lines += [r"\toprule", *_heading(table), r"\midrule"]
-    lines += [" & ".join(_cells(table, row, siunitx)) + r" \\" for row in table.rows]
+    lines += [" & ".join(_cells(table, row)) + r" \\" for row in table.rows]
     lines += [r"\bottomrule", r"\end{tabularx}"]
     if table.notes:
         notes = " ".join(escape(note) for note in table.notes)
@@ -491,31 +485,6 @@ def _float(table: Table, siunitx: bool) -> str:
             rf"\begin{{minipage}}{{\linewidth}}\raggedright\footnotesize {notes}\end{{minipage}}",
         ]
     return "\n".join([*lines, rf"\end{{{place}}}", ""])
-
-
-def _spec(table: Table, index: int, siunitx: bool) -> str:
-    column = table.columns[index]
-    if column.kind == "text":
-        return r">{\raggedright\arraybackslash}X"
-    if column.kind == "interval" or not siunitx:
-        return "r"
-    return _decimal(table, index)
-
-
-def _decimal(table: Table, index: int) -> str:
-    """An S column as wide as its widest number."""
-    shown = [row[index].text for row in table.rows if row[index].value is not None]
-    bare = [text.replace("−", "").replace(",", "").removeprefix("< ") for text in shown]
-    whole = max((len(text.partition(".")[0]) for text in bare), default=1)
-    part = max((len(text.partition(".")[2]) for text in bare), default=0)
-    sign = (
-        "<"
-        if any(text.startswith("<") for text in shown)
-        else "-"
-        if any("−" in text for text in shown)
-        else ""
-    )
-    return rf"S[table-format={sign}{whole}.{part},detect-weight]"
 
 
 def _heading(table: Table) -> list[str]:
@@ -561,13 +530,13 @@ def _stacked(title: str, room: float) -> str:
     )
 
 
-def _cells(table: Table, row: Sequence[Text], siunitx: bool) -> list[str]:
+def _cells(table: Table, row: Sequence[Text]) -> list[str]:
     shown = []
     for column, entry in zip(table.columns, row, strict=True):
         if column.kind == "text":
             shown.append(_breakable(entry.text))
             continue
-        text = _number(entry, siunitx and column.kind == "number")
+        text = _number(entry)
         if column.kind == "interval" and entry.small:
             text = rf"\hqminterval{{{text}}}{{{escape(entry.small)}}}"
         shown.append(text)
@@ -582,17 +551,10 @@ def _breakable(text: str) -> str:
     return r"\allowbreak{}".join(escaped)
 
 
-def _number(entry: Text, siunitx: bool) -> str:
+def _number(entry: Text) -> str:
     text = escape(entry.text)
-    if siunitx and entry.value is not None:
-        bare = entry.text.replace("−", "-").replace(",", "")
-        return {"best": rf"\bfseries {bare}", "second": rf"{{\underline{{{text}}}}}"}.get(
-            entry.mark, bare
-        )
-    shown = {"best": rf"\textbf{{{text}}}", "second": rf"\underline{{{text}}}"}.get(
-        entry.mark, text
-    )
-    return f"{{{shown}}}" if siunitx else shown
+    marked = {"best": rf"\textbf{{{text}}}", "second": rf"\underline{{{text}}}"}
+    return marked.get(entry.mark, text)
 
 
 # --- the format of a file ---
@@ -606,7 +568,7 @@ FORMATS: Mapping[str, Callable[[Sequence[Table]], str]] = {
 """Suffix -> the function that writes tables."""
 
 
-def formatted(tables: Sequence[Table], suffix: str, *, siunitx: bool = True) -> str:
+def formatted(tables: Sequence[Table], suffix: str) -> str:
     """Tables as the text of a file with this suffix.
 
     Raises
@@ -619,4 +581,4 @@ def formatted(tables: Sequence[Table], suffix: str, *, siunitx: bool = True) -> 
             f"tables cannot be written as {suffix!r}",
             remedy=f"Name a file that ends in {', '.join(FORMATS)}.",
         )
-    return latex(tables, siunitx=siunitx) if suffix == ".tex" else FORMATS[suffix](tables)
+    return FORMATS[suffix](tables)

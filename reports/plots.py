@@ -7,10 +7,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hqm.reports.drawings import facet_pairs, other_score
 from hqm.reports.phrases import Points
 from hqm.reports.sentences import SOURCES, largest
-from hqm.reports.tables import cell, leading, short
+from hqm.reports.tables import leading, short
 
 from hqm import Audit, BenchmarkAudit, DesignError, ErrorBudget, UsageError
 
@@ -103,44 +102,6 @@ def _panels(
     return axes[:count]
 
 
-def _scatter(facet: str) -> Callable[[Figure, Sequence[BenchmarkAudit]], None]:
-    def paint(figure: Figure, every: Sequence[BenchmarkAudit]) -> None:
-        shown = [(audit, other) for audit in every for f, other in facet_pairs(audit) if f == facet]
-        if not shown:
-            raise DesignError(
-                f"no audit has administrations that differ in the {facet}",
-                remedy="Administer one, then audit.",
-            )
-        for axes, (audit, other) in zip(_panels(figure, len(shown), 2.6, 2.6), shown, strict=True):
-            metric = next(iter(audit.metrics))
-            pairs = [
-                (r.cells[audit.reference].get(metric), other_score(r, metric, other), short(r.name))
-                for r in audit.respondents
-            ]
-            points = [(x, y, name) for x, y, name in pairs if x is not None and y is not None]
-            ends = [v for x, y, _ in points for v in (x, y)]
-            if facet != "judge" and ends:
-                axes.plot(
-                    [min(ends), max(ends)],
-                    [min(ends), max(ends)],
-                    color=_FAINT,
-                    linewidth=0.8,
-                    zorder=1,
-                )
-            for x, y, name in points:
-                axes.plot(x, y, "o", color=_ACCENT, markersize=4, zorder=2)
-                axes.annotate(
-                    _shown(name), (x, y), xytext=(3, 2), textcoords="offset points", fontsize=5
-                )
-            axes.set(
-                title=_shown(audit.title),
-                xlabel=_shown(f"{metric}, {cell(audit.reference)}"),
-                ylabel=_shown(cell(other)),
-            )
-
-    return paint
-
-
 def _leaderboard(figure: Figure, every: Sequence[BenchmarkAudit]) -> None:
     """Scores with their intervals over pictures, best on top."""
     shown = [audit for audit in every if audit.respondents]
@@ -195,9 +156,6 @@ def _reach(budget: ErrorBudget) -> float:
 
 
 FIGURES: Mapping[str, Callable[[Figure, Sequence[BenchmarkAudit]], None]] = {
-    "retest_scatter": _scatter("run"),
-    "forms_scatter": _scatter("form"),
-    "criterion_scatter": _scatter("judge"),
     "leaderboard": _leaderboard,
     "error_budget": _error_budget,
 }

@@ -21,8 +21,9 @@ from hqm.reports.report_figures import board_figure, budget_figure, budget_strip
 from hqm.reports.report_page import render
 from PIL import ImageFont
 
+import hqm
 from hqm import Audit, BenchmarkAudit, Store, UsageError
-from hqm.psychometrics import cronbach_alpha, item_analysis
+from hqm.psychometrics import cronbach_alpha
 from tests.messages import pattern_of
 from tests.test_report import made
 
@@ -55,7 +56,6 @@ def drawn(benchmark: BenchmarkAudit) -> dict[str, str]:
         "board": board_figure(benchmark),
         "narrow board": board_figure(benchmark, narrow=True),
         "item_map": drawings.item_map(benchmark, "accuracy")[0],
-        "response_map": drawings.response_map(benchmark, "accuracy"),
     }
     many = {"pair": drawings.type_pairs(benchmark)}
     for name, text in many.items():
@@ -88,7 +88,7 @@ def level_lines(svg: str, width: str) -> list[tuple[float, float, float]]:
 
 def test_those_who_cannot_see_it_are_told(benchmark: BenchmarkAudit) -> None:
     every = drawn(benchmark)
-    assert len(every) == 8 + 8
+    assert len(every) == 7 + 8
     for name, svg in every.items():
         root = ET.fromstring(svg)
         assert root.attrib["role"] == "img", name
@@ -147,80 +147,14 @@ def test_intervals_are_drawn_to_their_ends(benchmark: BenchmarkAudit) -> None:
         )
 
 
-def test_the_response_map_holds_every_answer(benchmark: BenchmarkAudit) -> None:
-    """120 items have a column each: the dark boxes are the right answers, the pale ones the wrong,
-    the rest was not scored.
-    """
-    svg = drawn(benchmark)["response_map"]
-    boxes: dict[str, int] = {}
-    for path in ET.fromstring(svg).iter(f"{SVG}path"):
-        if "z" in path.attrib["d"]:
-            colour = path.attrib["fill"] + path.attrib["fill-opacity"]
-            boxes[colour] = boxes.get(colour, 0) + path.attrib["d"].count("z")
-    estimate = benchmark.estimate("items.discrimination")
-    answers = "".join(estimate.detail["map"]["responses"].values())
-    of_legend = {"var(--accent)1": 1, "var(--accent)0.07": 1, "var(--quiet)1": 1}
-    wanted = {
-        "var(--accent)1": answers.count("9"),
-        "var(--accent)0.07": answers.count("0"),
-        "var(--quiet)1": answers.count("."),
-    }
-    for colour, count in wanted.items():
-        assert boxes.get(colour, 0) - of_legend[colour] == count
-    assert sum(wanted.values()) == 6 * 120
-    assert wanted["var(--quiet)1"] > 0
-    for row in benchmark.respondents:
-        digits = estimate.detail["map"]["responses"][row.name]
-        share = digits.count("9") / (len(digits) - digits.count("."))
-        assert share == pytest.approx(row.scores["accuracy"], abs=0.02), (
-            "a score counts an unread answer by its own rule"
-        )
-
-
-def test_the_map_runs_from_the_ablest_and_from_the_best_item(benchmark: BenchmarkAudit) -> None:
-    estimate = benchmark.estimate("items.discrimination")
-    answers = estimate.detail["map"]["responses"]
-    matrix = np.array(
-        [[np.nan if d == "." else int(d) / 9 for d in row] for row in answers.values()]
-    )
-    own = item_analysis(matrix).items
-    rest = np.array([item.item_rest for item in own])
-    assert np.nan_to_num(rest) == pytest.approx(
-        [r or 0.0 for r in estimate.detail["map"]["item_rest"]], abs=1e-9
-    )
-    texts = [
-        t.text or "" for t in ET.fromstring(drawn(benchmark)["response_map"]).iter(f"{SVG}text")
-    ]
-    names = [t for t in texts if t.startswith("model-")]
-    shares = dict(zip(answers, np.nanmean(matrix, axis=1), strict=True))
-    assert names == sorted(
-        (n.removeprefix("recorded/") for n in shares), key=lambda n: -shares[f"recorded/{n}"]
-    )
-    assert f"{np.nanmax(rest):.2f}" in texts
-
-
-def test_many_items_share_columns(benchmark: BenchmarkAudit) -> None:
-    estimate = benchmark.estimate("items.discrimination")
-    points = {
-        "ids": [f"q{i}" for i in range(9000)],
-        "item_rest": [1 - i / 9000 for i in range(9000)],
-        "responses": {f"recorded/m{k}": "90" * 4500 for k in range(40)},
-    }
-    large = replace(benchmark, all_estimates=(replace(estimate, detail={"map": points}),))
-    svg = drawings.response_map(large, "accuracy")
-    assert len(svg) < 400_000
-    (path,) = [p for p in ET.fromstring(svg).iter(f"{SVG}path") if p.attrib["d"].count("z") > 3]
-    assert path.attrib["fill-opacity"] == "0.54", (
-        "a column of as many right as wrong answers is half as dark"
-    )
-
-
-def test_alpha_by_type_is_that_of_the_types_items(benchmark: BenchmarkAudit) -> None:
+def test_alpha_by_type_is_that_of_the_types_items(tmp_path: Path) -> None:
+    with Store(tmp_path / "store.sqlite") as store:
+        (benchmark,) = made(tmp_path, store).audits
+        frame = hqm.evidence_of(str(tmp_path / "hostile"), store=store).to_frame()
+    first = frame[(frame["form"] == "original") & (frame["run"] == 0)]
+    table = first.pivot(index="respondent", columns="item", values="score")
+    matrix = table[[f"q{i}" for i in range(120)]].to_numpy(float)
     rows = {row["type"]: row for row in benchmark.estimate("types.index").detail["types"]}
-    answers = benchmark.estimate("items.discrimination").detail["map"]["responses"]
-    matrix = np.array(
-        [[np.nan if d == "." else int(d) / 9 for d in row] for row in answers.values()]
-    )
     places = np.arange(matrix.shape[1])
     for i, kind in enumerate(("existence", "attribute", "relation", "counting")):
         row = next(r for k, r in rows.items() if k == kind)
@@ -315,10 +249,7 @@ def test_an_audit_of_an_earlier_version_is_drawn_without_what_it_lacks(
         if e.indicator == "items.discrimination":
             e = replace(
                 e,
-                detail={
-                    **e.detail,
-                    "map": {k: v for k, v in e.detail["map"].items() if k != "responses"},
-                },
+                detail={**e.detail, "map": None},
             )
         if e.indicator == "types.index":
             e = replace(
@@ -343,10 +274,9 @@ def test_an_audit_of_an_earlier_version_is_drawn_without_what_it_lacks(
             )
         old.append(e)
     earlier = replace(benchmark, all_estimates=tuple(old), pairs=())
-    page = render(Audit((earlier,))).evidence
-    for caption in ("Response map", "What each type asks"):
-        assert caption not in page
-        assert caption in render(Audit((benchmark,))).evidence
+    caption = "What each type asks"
+    assert caption not in render(Audit((earlier,))).evidence
+    assert caption in render(Audit((benchmark,))).evidence
 
 
 def test_ticks_are_round_and_few() -> None:

@@ -138,7 +138,7 @@ def test_python_takes_the_options_of_the_command_by_their_names(
     function: Any = load_command(command_name)
     command = {*inspect.signature(function).parameters, *function.settings}
     python = inspect.signature(getattr(hqm, name)).parameters
-    printing = {"store", "as_json", "quiet", "dry_run", "no_wait", "siunitx"}
+    printing = {"store", "as_json", "quiet", "dry_run", "no_wait"}
     shared = {option for option in command if option in OPTIONS} - printing - left_out
     assert shared - {"judges"} <= set(python)
     assert set(python) & set(OPTIONS) - printing <= command

@@ -42,13 +42,8 @@ from hqm import Audit, BenchmarkAudit, Store
 from tests.conftest import Run, administered, recorded, write_benchmark
 
 HOSTILE = r"50%_of {a}\input{/etc/passwd} $x^2$ #1 & ~<b>[*]|`'\"--中é"
-SETS = (
-    shutil.which("pdflatex") is not None
-    and not subprocess.run(
-        ["kpsewhich", "siunitx.sty"], capture_output=True, check=False
-    ).returncode
-)
-needs_pdflatex = pytest.mark.skipif(not SETS, reason="pdflatex with siunitx is not installed")
+SETS = shutil.which("pdflatex") is not None
+needs_pdflatex = pytest.mark.skipif(not SETS, reason="pdflatex is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +194,6 @@ def test_every_table_stands_in_a_column_or_over_both(audit: Audit) -> None:
     text = latex(tables)
     for word in ("resizebox", "scalebox", "adjustbox", "\tiny"):
         assert word not in text
-    assert "S[table-format=" in text
     assert (
         text.count(r"\begin{table")
         == text.count(r"\label{")
@@ -379,7 +373,7 @@ def compiled(text: str, folder: Path, *, columns: float = 0.0) -> str:
     )
     (folder / "paper.tex").write_text(
         rf"\documentclass[{'twocolumn' if columns else ''}]{{article}}\usepackage[T1]{{fontenc}}{shape}"
-        r"\usepackage{textcomp,amssymb,booktabs,tabularx,array,siunitx}\begin{document}\input{tables.tex}\end{document}",
+        r"\usepackage{textcomp,amssymb,booktabs,tabularx,array}\begin{document}\input{tables.tex}\end{document}",
         encoding="utf-8",
     )
     done = subprocess.run(
@@ -413,13 +407,6 @@ def test_latex_compiles_and_shows_the_numbers(audit: Audit, tmp_path: Path) -> N
         assert f"{r:.3f}" in shown
         assert r"\input{/etc/passwd}" in shown.replace(" ", ""), "shown, not run"
         assert "U+4E2D" in shown
-
-
-@needs_pdflatex
-def test_latex_without_siunitx_compiles(audit: Audit, tmp_path: Path) -> None:
-    text = latex(paper_tables([audit], every=True), siunitx=False)
-    assert "S[table-format=" not in text
-    compiled(text, tmp_path)
 
 
 @needs_pdflatex
@@ -463,16 +450,12 @@ def test_escape(text: str, shown: str) -> None:
 
 def test_figures_repeat_and_name_every_respondent(audit: Audit) -> None:
     for name in FIGURES:
-        if name == "criterion_scatter":
-            continue
         for kind in ("svg", "pdf"):
             assert draw([audit], name, kind) == draw([audit], name, kind)
     svg = draw([audit], "leaderboard", "svg").decode()
     assert all(f"model {k}" in svg for k in (0, 1, 2, 4, 5))
     assert "<b>" not in svg, "the sixth has markup in its name"
-    assert draw([audit], "retest_scatter", "pdf").startswith(b"%PDF")
-    with pytest.raises(hqm.DesignError, match="judge"):
-        draw([audit], "criterion_scatter", "svg")
+    assert draw([audit], "leaderboard", "pdf").startswith(b"%PDF")
     with pytest.raises(hqm.UsageError, match="there is no figure 'pie'"):
         draw([audit], "pie", "svg")
     budget = draw([audit], "error_budget", "svg").decode()

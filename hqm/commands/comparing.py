@@ -44,7 +44,7 @@ COMPARED = (
 """The shared options of `hqm compare` and of `hqm.compare`."""
 
 
-@with_options(*COMPARED, "siunitx")
+@with_options(*COMPARED)
 def compare(
     *,
     what: Annotated[
@@ -143,7 +143,7 @@ def compare(
         prices=prices,
         command=command(),
     )
-    _write(comparison, to, siunitx=options.output.siunitx, every=every)
+    _write(comparison, to, every=every)
 
 
 def _beside_people(
@@ -173,7 +173,7 @@ def _beside_people(
         print(*table.notes, sep="\n")
     if to.suffix != ".html":
         layout = importlib.import_module("hqm.reports.latex_tables")
-        write_text(to, layout.formatted(tables, to.suffix, siunitx=options.output.siunitx))
+        write_text(to, layout.formatted(tables, to.suffix))
         print(f"comparison: {to}")
 
 
@@ -270,7 +270,7 @@ def _need_no_answers(options: RunOptions, readings: Readings) -> None:
         )
 
 
-def _write(comparison: Comparison, to: Path, *, siunitx: bool, every: bool) -> None:
+def _write(comparison: Comparison, to: Path, *, every: bool) -> None:
     reports = importlib.import_module("hqm.reports.compare_page")
     suffix = to.suffix.lower()
     if suffix in (".html", ".htm"):
@@ -281,7 +281,7 @@ def _write(comparison: Comparison, to: Path, *, siunitx: bool, every: bool) -> N
         # a paper prints Table 1; other formats are read by programs
         tables = reports.comparison_tables(comparison, every=every or suffix != ".tex")
         layout = importlib.import_module("hqm.reports.latex_tables")
-        write_text(to, layout.formatted(tables, suffix, siunitx=siunitx))
+        write_text(to, layout.formatted(tables, suffix))
     _show(comparison)
     print(f"comparison: {to}")
 

@@ -172,7 +172,7 @@ _VALUES: dict[str, Callable[[], Iterable[Any]]] = {
     "--forms": lambda: ("original", "parallel", "original,parallel"),
     "--scoring": lambda: ("official", "paper"),
     "--set": lambda: [f"{name}=" for name, option in OPTIONS.items() if option.setting],
-    "--figure": lambda: ("retest_scatter", "forms_scatter", "criterion_scatter", "leaderboard"),
+    "--figure": lambda: ("error_budget", "leaderboard"),
     "list what": _listed,
     "export what": _benchmarks,
     "export --to": lambda: ("inspect", "lmms-eval"),
@@ -227,8 +227,8 @@ MOVED = {
 MOVED_OPTIONS = {
     "audit --table": "`hqm table FILE` audits a published table.",
     "audit --report": "The report is report.html in the folder of --out.",
-    "report --no-siunitx": "Write --set siunitx=false.",
-    "compare --no-siunitx": "Write --set siunitx=false.",
+    "report --no-siunitx": "No table needs the package siunitx now.",
+    "compare --no-siunitx": "No table needs the package siunitx now.",
 }
 """Options of version 0.1 that are no setting now, each with what does the same."""
 

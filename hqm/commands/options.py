@@ -656,10 +656,6 @@ class Output:
         bool,
         Setting("Stop at once when another process is writing to the store."),
     ] = False
-    siunitx: Annotated[
-        bool,
-        Setting("Align the numbers of LaTeX tables with the package siunitx."),
-    ] = True
 
 
 @dataclass(frozen=True)

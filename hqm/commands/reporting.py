@@ -28,7 +28,7 @@ _SHORT = 12
 """The characters of a short signature."""
 
 
-@with_options("siunitx", "as_json")
+@with_options("as_json")
 def report(
     *,
     audit_files: Annotated[
@@ -56,10 +56,7 @@ def report(
         typer.Option(
             rich_help_panel=WHAT,
             metavar="NAME",
-            help=(
-                "One figure, into an .svg, .pdf or .png: error_budget, leaderboard, retest_scatter,"
-                " forms_scatter, criterion_scatter."
-            ),
+            help=("One figure, into an .svg, .pdf or .png: error_budget or leaderboard."),
         ),
     ] = None,
     card: Annotated[
@@ -166,7 +163,7 @@ def report(
             return
         tables = importlib.import_module("hqm.reports.paper").paper_tables(audits, every=every)
         layout = importlib.import_module("hqm.reports.latex_tables")
-        content = layout.formatted(tables, to.suffix.lower(), siunitx=options.output.siunitx)
+        content = layout.formatted(tables, to.suffix.lower())
     write_together({to: content})
     print(f"wrote  {to}")
 

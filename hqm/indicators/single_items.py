@@ -86,30 +86,12 @@ def _listed(case: Case, places: Iterable[int]) -> Result:
     return result(float(len(chosen)), count=len(chosen), of=len(case.items), items=chosen)
 
 
-def _responses(case: Case) -> dict[str, str]:
-    """Respondent -> a digit an item, from 0 (wrong) to 9 (right); a dot where it was not scored, or
-    has no share of right.
-    """
-    scores = _oriented(case)
-    digits = np.clip(np.nan_to_num(scores) * 9 + 0.5, 0, 9).astype(np.uint8) + ord("0")
-    written = np.where(np.isfinite(scores), digits, ord(".")).astype(np.uint8)
-    return {
-        name: row.tobytes().decode("ascii")
-        for name, row in zip(case.respondents, written, strict=False)
-    }
-
-
 def _discrimination(case: Case) -> Result:
     """The median over items whose scores vary, with the number of items of either kind."""
     rest = case.once(_with_rest)
     difficulty = numbers(np.array([item.difficulty for item in case.once(_analysis).items]))
     ids = [item.id for item in case.items]
-    places = {
-        "ids": ids,
-        "difficulty": difficulty,
-        "item_rest": numbers(rest),
-        "responses": _responses(case),
-    }
+    places = {"ids": ids, "difficulty": difficulty, "item_rest": numbers(rest)}
     known = rest[np.isfinite(rest)]
     median = Coefficient(float(np.median(known)), n=len(case.respondents), n_items=len(known))
     return result(median, map=places, varying=len(known), constant=len(rest) - len(known))
