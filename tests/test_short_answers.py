@@ -147,15 +147,15 @@ def judged(row: dict[str, Any]) -> object:
 
 def test_answers_to_other_questions_are_read_as_a_person_read_them() -> None:
     """Strings with keys set by hand before the reader saw them. At first try it agreed with .793,
-    .793, .820, .860, .827 and .907 of them, 150 each; then its rules were widened by kinds of
-    answers. Those that it still misses are mostly left unread.
+    .793, .820, .860, .827, .907 and .853 of them, 150 each; then its rules were widened by kinds
+    of answers. Those that it still misses are mostly left unread.
     """
     lines = (TABLES / "asked_answers.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     missed = [row for row in rows if judged(row) != row["says"]]
     for task in TASKS:
         asked = sum(row["task"] == task for row in rows)
-        assert asked >= 180
+        assert asked >= 210
         assert sum(row["task"] == task for row in missed) / asked <= 0.05
     false_right = [row for row in missed if judged(row) not in (0, None)]
     assert len(false_right) / len(rows) < 0.01

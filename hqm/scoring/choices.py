@@ -67,6 +67,7 @@ _TICKED = re.compile(r"^\W*([A-Z])\b[^\n]*[✅✔☑✓]", re.MULTILINE)
 _AT_THE_END = re.compile(r":\s*[(\[]?([A-Z])[)\]]?[.!]?\s*$")
 _QUANTITY = re.compile(r"(?:both|neither|all|none)(?= )")
 """An option that begins so may be named by this word alone."""
+_BEST = r" (?:is|seems|looks) (?:the )?(?:best|closest|most likely|only|correct|right)\b"
 _PRONOUN = re.compile(r"^(?:it|they|he|she) (?=\w{4})")
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "1st", "2nd", "3rd", "4th", "5th")
 _INSUFFICIENT = re.compile(r"\b(?:information|determin\w+|data|enough)\b", re.IGNORECASE)
@@ -235,6 +236,13 @@ def _by_name(
         named = list(chosen) or _named(text, letters, forms)
         if len(named) == 1:
             return tuple(named)
+    best = {
+        letter
+        for letter, form in zip(letters, forms, strict=True)
+        if form.pattern is not None and re.search(form.pattern.pattern + _BEST, normal(answer.text))
+    }
+    if len(best) == 1:
+        return tuple(best)
     last = answer.sentences[-1]
     everywhere = _named(answer.text, letters, forms)
     if unable(last):

@@ -172,7 +172,7 @@ _CUE = re.compile(
     r"|lean(?:ing)? (?:towards?|to)|vote for|mark|circle)\b\s*:?"
     r"|\bif (?:forced|pressed|i (?:had|have) to (?:guess|choose|pick))\b[^.:,\n]{0,20}[,:]"
     r"(?:\s*i(?:'d| would) (?:say|guess))?|\bi(?:'d| would) (?:say|guess)\b|\bthat leaves\b"
-    r"|\bleaves\s+(?=(?:only\s+)?(?:option\s+)?\(?(?-i:[A-Z])\b)|\bans(?:wer)?\s+[-–—](?=\s)"
+    r"|\bleav(?:es|ing)\s+(?=(?:only\s+)?(?:option\s+)?\(?(?-i:[A-Z])\b)|\bans(?:wer)?\s+[-–—](?=\s)"
     r"|\bchang(?:e|ing) (?:it|(?:my|the) (?:answer|choice|mind)) to\b"
     r"|\b(?:answering|choosing|selecting|going with)\b(?! th)\s*:?"
     rf"|{'|'.join(_OTHER_LANGUAGES)}"
@@ -215,10 +215,10 @@ _CONCLUSION = re.compile(
     re.IGNORECASE,
 )
 _END = re.compile(
-    r"(?<!\s[A-Z]\.)(?<!^[A-Z]\.)(?<=[.!?])(?:[\"')\]]*)\s+(?=[^a-z\s])|(?<=[。！？])|\n+"
+    r"(?<!\bvs\.)(?<!\bca\.)(?<!\be\.g\.)(?<!\s[A-Z]\.)(?<!^[A-Z]\.)(?<=[.!?])(?:[\"')\]]*)\s+(?=[^a-z\s])|(?<=[。！？])|\n+"
 )
 _UNABLE = re.compile(
-    r"\b(?:can(?:no|')t|cannot|could(?: no|n')t|unable to|not (?:able|possible) to"
+    r"\b(?:can(?:no|')t|cannot|could(?: no|n')t|isn't possible to|unable to|(?:\bnot|n't) (?:able|possible) to"
     r"|impossible to)\s+"
     r"(?:be\s+)?(?:\w+ly\s+)?(?:\w+\s+or\s+)?(?:determin|tell|answer|see|say|identif|provid"
     r"|calculat"

@@ -42,7 +42,8 @@ _LEAD = re.compile(
     r"(?=\s*(?:[.,;:!)\n—–]|$|answer\b|because\b|since\b|as\b))"
     r"|(?:absolutely|definitely|certainly|of course|probably|most likely|sure|likely)\s+not\b"
     r"|not (?:at all|really|exactly|true|correct)\b|i (?:do not|don't|would not|wouldn't) (?:think|believe|say) so\b"
-    r"|(?:i|i would|i'd) (?:think|believe|say|guess|suppose) (?:so|not)\b|of course\b|not so\b|very much so\b|not that i (?:can|could) (?:see|tell|find)\b"
+    r"|(?:i|i would|i'd) (?:think|believe|say|guess|suppose) (?:so|not)\b|of course\b|not so\b|very much so\b|(?:it (?:shows|is) )?(?:just |quite |exactly )?the opposite\b"
+    r"|nothing of (?:that|the) (?:sort|kind)\b|not that i (?:can|could) (?:see|tell|find)\b"
     r"|not as far as\b)",
     re.IGNORECASE,
 )
@@ -131,7 +132,18 @@ _ABSENT = re.compile(r"\b(?:lacks?|absence of|missing)\b", re.IGNORECASE)
 _GONE = re.compile(
     r"\s+(?:is|are|can)\s*(?:not|n't|absent|missing|nowhere)|\s+cannot\b", re.IGNORECASE
 )
-_EACH = re.compile(r"\b(?:both|all|every|each)\b", re.IGNORECASE)
+_EACH = re.compile(r"\b(?:both|all|every|each|and)\b", re.IGNORECASE)
+_EXISTENCE = re.compile(
+    r"\b(?:is|are) there\b|\b(?:can|do) you see\b|\bany\b|^(?:does|do)\b.*\b(?:contain|show|depict)"
+    r"|\b(?:visible|present)\b",
+    re.IGNORECASE,
+)
+_BLIND = re.compile(
+    r"\b(?:can't|cannot|can not|unable to|(?:im|not )possible to)\s+(?:\w+ly )?(?:see|tell|determine|view"
+    r"|say|know|answer|identify|access|make out|judge|verify|confirm)",
+    re.IGNORECASE,
+)
+_BUT_NOT = re.compile(r"\b(?:but|while|whereas)\b[^.]*(?:\bnot\b|n't\b)", re.IGNORECASE)
 _NOT_EACH = re.compile(
     r"^\W*(?:only|just|neither|none|not (?:all|both|every)|one of (?:them|the)|some of)\b",
     re.IGNORECASE,
@@ -221,7 +233,10 @@ def _statement(answer: Answer, question: str, negated: bool) -> Polar | None:
     """The leading yes or no; where that is missing or ambiguous, a restatement of the question
     decides.
     """
-    if _EACH.search(question) and _NOT_EACH.match(answer.text):
+    if _EACH.search(question) and (
+        _NOT_EACH.match(answer.text)
+        or (lead(answer.text) is None and _BUT_NOT.search(answer.sentences[-1]))
+    ):
         return "yes" if negated else "no"
     begins, both, words, denies = _said(_ADVERBIAL.sub("", answer.text))
     if about_another(question):
@@ -236,7 +251,8 @@ def _statement(answer: Answer, question: str, negated: bool) -> Polar | None:
         return begins  # "It is not to the right" leaves it open whether it is to the left
     meant: Polar = "yes" if same and denies == negated else "no"
     if begins is None:
-        return meant if words or not unable(answer.text) else None
+        blind = _BLIND.search(answer.text) and not _EXISTENCE.search(question)
+        return None if blind or (not words and unable(answer.text)) else meant
     if begins == meant:
         return meant
     if begins == "no" and not negated:
@@ -255,7 +271,8 @@ def _restated(sentence: str, question: str, negated: bool) -> Polar | None:
     first, *others = _ASIDE.split(_PARENTHESES.sub("", sentence))
     for clause in (first, *(each for each in others[:1] if re.match(r"\s*not\b", each))):
         words, denies = _words(clause), _NEGATIVE.search(clause) is not None
-        if not words or _DOUBT.search(clause):
+        blind = _BLIND.search(clause) and not _EXISTENCE.search(question)
+        if not words or blind or _DOUBT.search(clause):
             continue
         if not (_BE.search(clause) or denies or len(words) > max(1, len(_asked(question)) - 2)):
             continue
@@ -275,7 +292,7 @@ def lead(text: str) -> Polar | None:
     word = re.sub(r"^[\W_]+", "", match[0]).lower()
     if word in POLARITY:
         return POLARITY[word]
-    return "no" if re.search(r"\bnot\b|n't", word) else "yes"
+    return "no" if re.search(r"\bnot\b|n't|opposite|nothing", word) else "yes"
 
 
 def _words(text: str) -> list[str]:
@@ -314,7 +331,7 @@ def _said(text: str) -> tuple[Polar | None, bool, tuple[str, ...] | None, bool]:
 
 _COUNTS = frozenset("two three four five six seven eight nine ten several many some".split())
 _NEUTRAL = re.compile(
-    r".*ly|all|just|also|much|far|bit|side|park|stand|sitt?|lie|locat|posit|posit?ion|plac|situat"
+    r".*ly|all|just|also|much|far|bit|dur|side|park|stand|sitt?|lie|locat|posit|posit?ion|plac|situat"
 )
 """What a sentence may say beside the words of the question, as stems."""
 
@@ -334,6 +351,7 @@ _IRREGULAR = MappingProxyType(
             "rose:rise risen:rise fell:fall fallen:fall grew:grow won:win lost:lose wore:wear held:hold"
             " sat:sit stood:stand ran:run ate:eat went:go came:come took:take gave:give made:make"
             " broke:break drew:draw drove:drive flew:fly wrote:write began:begin kept:keep"
+            " beside:near next:near close:near adjacent:near"
         ).split()
     )
 )
@@ -359,7 +377,7 @@ _CONTRARIES = (
         "red blue green yellow black white orange purple pink brown gray grey beige",
         "stand sit lie kneel walk run", "large small tiny", "big small tiny", "tall short",
         "long short", "high low", "old young new", "open closed shut", "indoors outdoors",
-        "indoor outdoor", "inside outdoors", "day night", "same different", "empty full",
+        "indoor outdoor", "inside outdoors", "day daylight daytime night", "same different", "empty full",
         "rise fall", "increase decrease decline", "rise decrease decline drop",
         "increase fall drop", "grow shrink", "win lose", "up down", "male female", "odd even", "wet dry",
         "awake asleep", "top bottom", "first last second third",
@@ -385,10 +403,14 @@ def _restates(clause: Sequence[str], question: str) -> bool | None:
     if stated in ([], ["one"]):
         return True  # "He has one"
     clause = stated
+    if _EQUAL & set(asked) and _COMPARED & set(clause) - set(asked):
+        return False
     if clause and _COMPARED & set(asked) and not _COMPARED & set(clause):
         # "They are of the same size" says that none is larger; "x is 5" says nothing of it
         others = set(clause) - _EQUAL
         return False if others < set(clause) and (others & set(asked) or len(others) < 2) else None
+    if len(asked) > 1 and {*clause[: len(asked)]} == {*asked} and len(asked) == 2:
+        return True
     if len(asked) > 1 and tuple(clause[: len(asked)]) == asked:
         return True  # "It has symmetry of order 4"
     if _in_order(clause, asked) or _in_order(_without_adjectives(clause, asked), asked):
@@ -416,6 +438,7 @@ def _without_adjectives(clause: Sequence[str], asked: Sequence[str]) -> Sequence
         place
         for place, word in enumerate(clause[:-1])
         if word not in asked
+        and word not in _COMPARED
         and clause[place + 1] in asked
         and not any(word in group and group & set(asked) for group in _CONTRARIES)
     ]

@@ -75,7 +75,10 @@ _WHEN = re.compile(
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"\b(?:which|what) year\b|^when\b", re.IGNORECASE)
-_OF_ALL = re.compile(r"±\s*$|\d (?:out )?of (?:the|all|these)\s*$|\d out of\s*$", re.IGNORECASE)
+_OF_ALL = re.compile(
+    r"±\s*$|^\W*(?:out )?of (?:the|all|these)\s*$|\d (?:out )?of (?:the|all|these)\s*$|\d out of\s*$",
+    re.IGNORECASE,
+)
 _STEP = re.compile(r"^\W*(?:step|schritt|étape|paso)\s+\d+\b", re.IGNORECASE)
 _IN_PARENTHESES = re.compile(r"\([^()]*\)")
 _TOTAL = re.compile(
@@ -131,6 +134,8 @@ def _number_without_cue(answer: Answer, counts: bool, question: str) -> Number |
         number = number_of(text) or _number_at_head(text)
         if number is not None:
             return number
+    if counts and _NOTHING.match(first) and not numbers_in(answer.text):
+        return numbers_in("0")[0]
     if unable(last) or (len(answer.sentences) <= 3 and unable(answer.text)):
         return None
     for text in answer.concluding:
@@ -260,7 +265,12 @@ def _number_of_passage(text: str, counts: bool, question: str = "") -> Number | 
     if len(_undenied(clause)) == 1:
         return _undenied(clause)[0]  # "Blue = 45; red = 60"
     aside = _BESIDE.search(text)
-    if aside and _TOTAL.search(text, aside.end()) and _undenied(text[aside.end() :]):
+    if (
+        aside
+        and "out of" not in aside[0]
+        and _TOTAL.search(text, aside.end())
+        and _undenied(text[aside.end() :])
+    ):
         text = text[aside.end() :]  # "It says 20, but the sum is 35"
         aside = _BESIDE.search(text)
     parts = [text[: aside.start()], text] if aside else [text]
@@ -278,7 +288,8 @@ def _number_of_passage(text: str, counts: bool, question: str = "") -> Number | 
             for number in numbers
             if _COPULA.search(part[: number.start]) or _LEFT.match(part[number.end :])
         ]
-        clause = "" if _TOTAL.search(part) else answering_clause(part, question)
+        sums = _TOTAL.search(part) and not _TOTAL.search(question)
+        clause = "" if sums else answering_clause(part, question)
         if len({each.value for each in stated}) > 1 and len(_undenied(clause)) == 1:
             return _undenied(clause)[0]  # "The blue one costs $25, and the red one costs $30"
         if stated:
@@ -292,6 +303,8 @@ def _number_of_passage(text: str, counts: bool, question: str = "") -> Number | 
             return numbers[0]
     if counts and _NOTHING.match(text):
         return numbers_in("0")[0]
+    if counts and re.search(r"\ba single\b", text):
+        return numbers_in("1")[0]
     return None
 
 
@@ -322,7 +335,7 @@ _PREDICATE = re.compile(
 )
 _ORDERED = re.compile(r"\b(?:coordinates?|order|sort|rank|sequence)", re.IGNORECASE)
 _EMPTY = re.compile(
-    r"\b(?:none|nothing|empty)\b|^\W*no \w+\W*$|\bthere (?:is|are) no\b(?!\s+(?:way|info|image|picture))",
+    r"\b(?:none|nothing|empty)\b|^\W*no \w+(?:\W*$| (?:has|have|had|is|are|was|were)\b)|\bthere (?:is|are) no\b(?!\s+(?:way|info|image|picture))",
     re.I,
 )
 
@@ -613,7 +626,7 @@ def _match_numbers(text: str, keys: list[Fraction], item: Item) -> ShortMatch | 
 
 
 _NOT_THERE = re.compile(
-    r"\bno (\w+)(?: (\w+))?(?=[.,;]|$| (?:is|are|was|were|can be) (?:visible|shown|given|present|seen"
+    r"\bno (\w+)(?: (\w+))?(?=[.,;]|$| in (?:the|this)\b| (?:is|are|was|were|can be) (?:visible|shown|given|present|seen"
     r"|legible|readable|listed|provided|mentioned|indicated))",
     re.IGNORECASE,
 )
