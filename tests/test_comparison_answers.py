@@ -343,7 +343,7 @@ def separation(opposed: int, only_first: int, only_second: int, both: int) -> Se
 
 def test_order_and_separation() -> None:
     r = Coefficient(0.7, 0.3, 0.9, 10)
-    agreement = Agreement("a", "b", r, r, r, NAN, False, 10)
+    agreement = Agreement("a", "b", r, r, r, NAN, 10)
     alike = comparison([], separations=(separation(0, 5, 1, 20),), agreements=(agreement,))
     table = next(table for table in comparison_tables(alike) if table.name == "agreement")
     (row,) = table.rows

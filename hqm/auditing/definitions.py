@@ -101,9 +101,6 @@ class TypeMeasured:
         Whether the upper end of the error is at most .03.
     missing
         How many more items it needs for that.
-    adds_value
-        Whether its own score says more of it than the total does (Haberman); None where that could
-        not be told.
     """
 
     type: str
@@ -113,7 +110,6 @@ class TypeMeasured:
     measured: bool
     measurable: bool
     missing: int
-    adds_value: bool | None
     at_chance: bool = False
     """Whether no respondent is above chance in it, so that more items would show nothing."""
     error_high: float | None = None
@@ -152,14 +148,11 @@ def types_measured(audit: BenchmarkAudit) -> tuple[TypeMeasured, ...]:
 
 
 def _type_measured(kind: str, claimed: bool, items: int, row: Mapping[str, Any]) -> TypeMeasured:
-    worth = None if row.get("adds_value") is None else bool(row["adds_value"])
     error, missing = row.get("sem"), int(row.get("missing_items") or 0)
     high = row.get("sem_high", error)
     if not row:
         error = 0.5 / items**0.5 if items else None
-        return TypeMeasured(
-            kind, claimed, items, error, False, False, missing, worth, error_high=error
-        )
+        return TypeMeasured(kind, claimed, items, error, False, False, missing, error_high=error)
     if "measured" in row:
         good = row.get("state") == "measurable"
         return TypeMeasured(
@@ -170,19 +163,18 @@ def _type_measured(kind: str, claimed: bool, items: int, row: Mapping[str, Any])
             bool(row["measured"]),
             good,
             missing,
-            worth,
             bool(row.get("at_chance")),
             high,
         )
     # an audit from before a type was judged by its error in the answers
     if error is None:
-        return TypeMeasured(kind, claimed, items, None, False, missing == 0, missing, worth)
+        return TypeMeasured(kind, claimed, items, None, False, missing == 0, missing)
     more = (
         max(1, math.ceil(items * (error / MEASURABLE) ** 2 - 1e-9) - items)
         if error > MEASURABLE
         else 0
     )
-    return TypeMeasured(kind, claimed, items, error, True, more == 0, more, worth, error_high=high)
+    return TypeMeasured(kind, claimed, items, error, True, more == 0, more, error_high=high)
 
 
 @dataclass(frozen=True, slots=True)

@@ -390,13 +390,14 @@ def of_labels(
 ) -> Remedy | None:
     """Say how many labels it takes where their own sampling lowers a correlation with people.
 
-    A mean over few labels is a noisy score, whatever the scorer does. None where labels are not
-    what is missing: without that noise the correlation would miss the threshold too.
+    A mean over few labels is a noisy score, whatever the scorer does. Where it hides even what the
+    correlation would be without that noise, labels are asked for as a scorer takes them that always
+    agrees with people. None where labels are not what is missing.
     """
     metric, others = estimate.metric, (e for e in audit.all_estimates if e.other == estimate.other)
     free = next((e for e in others if e.indicator == "criterion.disattenuated"), None)
     known = [s for who in audit.respondents if (s := who.scores.get(metric)) is not None]
-    if free is None or (free.value or 0.0) <= wanted.bound or len(known) < 3 or value >= 1:
+    if free is None or len(known) < 3 or value >= 1:
         return None
     scores, labels = np.array(known), int(free.detail.get("paired") or 0)
     if not labels or scores.min() < 0 or scores.max() > 1 or scores.std() == 0:
@@ -405,15 +406,27 @@ def of_labels(
     # lies above what is expected less 1.28 standard errors nine times of ten
     reach = math.log((1 - end) / (1 - value)) * (1 + 1.28 / stdtrit(len(scores) - 1, 0.95))
     target = 1 - (1 - wanted.bound) * math.exp(-reach)
-    share = (target / min(1.0, float(free.value or 0.0))) ** 2
     noise = float((scores * (1 - scores)).mean()) * len(scores) / float(scores.var(ddof=1))
-    needed = math.ceil(noise * share / (1 - share)) if share < 1 else 0
-    if not labels < needed <= len(scores) * audit.n_items:
+
+    def number(correlation: float) -> float:
+        share = (target / correlation) ** 2
+        return noise * share / (1 - share) if share < 1 else math.inf
+
+    # without labels' noise, as estimated; where that promises nothing, a scorer of people's mind
+    most, without = len(scores) * audit.n_items, min(1.0, float(free.value or 0.0))
+    shown = without > wanted.bound and labels < number(without) <= most
+    needed = math.ceil(min(number(without if shown else 1.0), most + 1.0))
+    if not labels < needed <= most:
         return None
+    why = (
+        f"and without that the correlation is {free.value:.3f}"
+        if shown
+        else "so that a scorer that always agrees with people may miss this too"
+    )
     return Remedy(
         f"Have people label about {needed:,} answers in all, not {labels:,}: a mean over so few"
-        f" labels is itself uncertain, and without that the correlation is {free.value:.3f}; or"
-        f" change `{wanted.rule}` of `{wanted.indicator}` in the policy",
+        f" labels is itself uncertain, {why}; or change `{wanted.rule}` of `{wanted.indicator}` in"
+        " the policy",
         float(needed),
     )
 

@@ -73,7 +73,6 @@ def agreements(
                 spearman(x, y, n_effective=n_effective),
                 kendall_tau_b(x, y, n_effective=n_effective),
                 corrected,
-                same,
                 r.n,
             )
         )

@@ -270,7 +270,6 @@ class Agreement:
     spearman: Coefficient
     tau: Coefficient
     corrected: float
-    same_answers: bool
     n: int
 
 
