@@ -86,6 +86,45 @@ class _Targets(NamedTuple):
         return cls(tuple(word for word, _ in pairs), tuple(i for _, i in pairs), len(objects))
 
 
+_CATEGORIES = {
+    "nature": "sky grass cloud ground forest sea beach tree mountain lake sun water river stone desert"
+    " island rock star bush flower sunflower tussock leave moon sand ice glacier reef rainbow snow"
+    " bamboo waterfront",
+    "architecture": "wall floor house window door building bridge stair pier airport handrail"
+    " railing stage ceiling manhole fence guardrail pipe drain tent",
+    "street view": "road sign court hydrant pole rail track line streetlamp signal cable wire bin cone"
+    " alarm flag",
+    "fruit": "apple banana orange lemon tangerine pear watermelon strawberry pineapple grape grapefruit"
+    " coconut blueberry melon peach kiwifruit cherry pulp",
+    "food": "bread coffee pizza sauce broccoli wine doughnut cake sausage carrot cream juice cheese"
+    " tomato egg rice shrimp cola beer snack cabbage baconic milk hot meat cowpea potato mushroom"
+    " drink ginger chicken",
+    "people": "person man woman child boy girl",
+    "animals": "dog cat bird giraffe bear cow zebra sheep elephant horse duck lion tiger goose deer"
+    " monkey pigeon eagle tortoise rabbit camel seegull butterfly antelope panda fox fish pig",
+    "vehicles": "car ship bicycle motorbike train truck plane bus electrombile tank yacht sailing"
+    " parasail tire",
+    "furniture": "table bench chair sofa bed cabinet lounge bookshelf shelf desk mirror cushion pillow"
+    " carpet blanket curtain quilt mattress rack support holder basin sink toilet bath urinal",
+    "clothing": "hat necklace glove shoe tie watch scarf ribbon backpack earphone ring bracelet"
+    " sunglasses glasses earing bag umbrella tablecloth towel cloth",
+    "kitchenware": "plate glass cup bottle bowl knife fork spoon scoon wineglass pot kettle grill"
+    " refrigerator microwave toaster cooktop tap bucket basket vase napkin",
+    "electronics": "laptop keyboard computer mouse phone monitor camera lamp light socket controller"
+    " television telephone clock sound switch microphone ebook air-conditioning showerhead",
+    "sports and toys": "toy surfboard frisbee ball football tennis kite snowboard skate racket paddle"
+    " baseball volleyball basketball doll balloon bat net rugby goal guitar drawing saddle",
+    "household": "book rope box pen sticker tissue notebook board paper mousepad sheet luggage pad note"
+    " toothbrush flowerpot shovel card crutch telescope brush candle file magazine tape toothpaste"
+    " shampoo rod can opener money lock extinguisher baggage charcoal newspaper sanitizer showerpuff"
+    " tinfoil spray bar",
+}
+"""Fourteen categories of the objects, after Figure 6. The paper names nature, architecture, street
+view and fruit; the other names, and which object belongs where, are ours: the release has neither.
+"""
+CATEGORY = {word: name for name, words in _CATEGORIES.items() for word in words.split()}
+
+
 class _Mention(NamedTuple):
     """A mentioned object: its word and place, the true object it covers, the targets it hits,
     whether it is made up.
@@ -382,9 +421,7 @@ class AmberG(Benchmark):
         return list(made.values())
 
     def analyses(self, answers: Sequence[ScoredAnswer]) -> Iterable[Analysis]:
-        """Which objects are made up; the release does not say which of its 14 categories an object
-        belongs to.
-        """
+        """Which objects are made up, and the objects of the pictures by category."""
 
         def made_up(answer: ScoredAnswer) -> list[str]:
             if not answer.tally["words_made_up"]:
@@ -395,9 +432,31 @@ class AmberG(Benchmark):
             return not PEOPLE.isdisjoint(self._names(answer.item, "truth"))
 
         def category(word: str) -> str:
-            return "people" if word in PEOPLE else "things"
+            return CATEGORY.get(word, "people" if word in PEOPLE else "other")
 
-        return made_up_objects(answers, made_up, has_person, PEOPLE.__contains__, category)
+        yield from made_up_objects(answers, made_up, has_person, PEOPLE.__contains__, category)
+        items = {answer.item.id: answer.item for answer in answers}.values()
+        true = [set(self._names(item, "truth")) for item in items]
+        rows = [
+            (
+                name,
+                len({word for words in true for word in words if CATEGORY.get(word) == name}),
+                sum(CATEGORY.get(word) == name for words in true for word in words),
+            )
+            for name in _CATEGORIES
+        ]
+        yield Analysis(
+            name="objects_by_category",
+            title="Objects of the pictures by category",
+            about=(
+                "How many names and how many annotated objects each of 14 categories has, as in"
+                " AMBER's Figure 6; which object belongs where is HQM's reading, for the release"
+                " does not say."
+            ),
+            columns=("Category", "Names", "Objects"),
+            rows=tuple(sorted(rows, key=lambda row: -row[2])),
+            drawn="Objects",
+        )
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
         """A JSON array of `id` and `response`; like the release, only the answers that the file has

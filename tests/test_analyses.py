@@ -215,7 +215,11 @@ def test_amber_which_objects_where(data: Path) -> None:
         {"10": "There is a man. There is a zebra. There is a zebra.", nobody: "There is a zebra."},
     )
     made = list(benchmark.analyses(answers))
-    assert table(made, "made_up_objects") == [("m", "zebra", "things", 3, 1.0, 2, 2)]
+    assert table(made, "made_up_objects") == [("m", "zebra", "animals", 3, 1.0, 2, 2)]
+    by_category = table(made, "objects_by_category")
+    assert len(by_category) == 14
+    true = [set(benchmark.annotations[name]["truth"]) for name in ("10", nobody)]
+    assert sum(row[2] for row in by_category) == sum(map(len, true))
     assert table(made, "made_up_beside_person") == [("m", "zebra", 1, 1, 1.0, 1.0)]
 
 
