@@ -150,7 +150,7 @@ def budget_tables(audit: BenchmarkAudit) -> list[Table]:
             )
             for gap in budget.gaps
         ]
-        columns = ("Neighbours", "Gap", "95 %, other pictures", "Clear of", "Not clear of")
+        columns = ("Neighbours", "Gap", "95 %, other items", "Clear of", "Not clear of")
         rows_of_gaps = tuple(tuple(map(Text, row)) for row in gaps)
         made.append(Table.of(f"Gaps of the leaderboard by {metric}", columns, rows_of_gaps, (1, 2)))
     return made

@@ -96,7 +96,7 @@ QUESTIONS: Mapping[str, str] = {
 }
 SOURCES: Mapping[str, tuple[str, str]] = {
     "seed": ("Another seed", "same questions, asked again"),
-    "items": ("Other items", "as many again, other pictures"),
+    "items": ("Other items", "as many again, drawn anew"),
     "wording": ("Another wording", "the same questions in other words"),
     "negation": ("Negated questions", "the same questions turned round"),
     "judge": ("Another judge", "the same answers, judged again"),

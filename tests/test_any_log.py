@@ -398,3 +398,15 @@ def test_a_new_benchmark_is_made_of_one(tmp_path: Path, run: Run) -> None:
     assert status == 2
     assert tells(err, "new.several-in-logs", count=2, names="one, two")
     assert not (tmp_path / "mine").exists()
+
+
+def test_a_report_on_questions_without_pictures_has_no_word_of_them(tmp_path: Path) -> None:
+    rows = [
+        {"model": model, "id": i, "question": f"{i} + {i}?", "target": f"{2 * i}", "answer": said}
+        for model, wrong in (("alpha", 3), ("beta", 2), ("gamma", 5))
+        for i in range(30)
+        for said in [str(2 * i + (i % wrong == 0))]
+    ]
+    audit = hqm.audit(table(tmp_path / "sums.csv", rows))
+    page, _ = hqm.report(audit, to=tmp_path / "page.html")
+    assert "picture" not in page.read_text(encoding="utf-8")

@@ -414,10 +414,12 @@ def _others(
     labelled = _people(evidence, metric, protocol, n_effective)
     if labelled is not None:
         measured["people"] = labelled
-    unjudged = () if evidence.benchmark.roles else ("judge",)
+    foreign = [] if evidence.benchmark.roles else ["judge"]
+    if not any(item.image for item in evidence.benchmark.original.items):
+        foreign += ["resolution", "blind"]
     for missing in _ONE_BY_ONE:
         yield measured.get(missing) or BudgetRow(
-            source=missing, status="not_applicable" if missing in unjudged else "not_measured"
+            source=missing, status="not_applicable" if missing in foreign else "not_measured"
         )
 
 
