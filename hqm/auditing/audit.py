@@ -242,6 +242,7 @@ class _StoredEstimate(TypedDict):
     intervals: dict[str, Ends]
     methods: dict[str, Method]
     detail: _Detail
+    flags: list[str]
 
 
 _STORED = TypeAdapter(_StoredEstimate)

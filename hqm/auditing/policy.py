@@ -8,6 +8,7 @@ this module is the default, `policy_release_small.toml` is for benchmarks of few
 from __future__ import annotations
 
 import functools
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -194,7 +195,9 @@ class Policy(_Section):
                 f"it cannot be read: {error.what}", place=place, remedy="Correct the file."
             ) from None
         try:
-            return cls.model_validate(parse_toml(text))
+            # as JSON: there a list may stand for a tuple, and still no text for a number
+            data = json.dumps(parse_toml(text), default=str)
+            return cls.model_validate_json(data, strict=True)
         except DataError as error:
             raise CardError(error.what, place=place, remedy=error.remedy) from None
         except ValidationError as error:

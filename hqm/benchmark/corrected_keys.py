@@ -9,7 +9,7 @@ from typing import Any
 
 from hqm.benchmark.adapter import Benchmark
 from hqm.errors import DataError, UsageError
-from hqm.files.records import read_records
+from hqm.files.records import read_records, take
 from hqm.imports.match import match_rows
 from hqm.imports.row import Row, first_text, ids_in
 from hqm.signature import digest_file
@@ -124,7 +124,7 @@ def _by_item(
     left_out = []
     for i, record in enumerate(records, 1):
         place = f"{path}: record {i}"
-        key = str(record["item"])
+        key = str(take(record, "item", place))
         if key not in form.by_id:
             raise DataError(
                 f"the benchmark has no item {key!r}",

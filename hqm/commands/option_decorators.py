@@ -120,7 +120,8 @@ def _checked(name: str, value: Any, known: Collection[str], place: str) -> Any:
     if kind == tuple[str, ...] and isinstance(value, str):
         value = value.split(",")
     try:
-        read = TypeAdapter(kind).validate_python(value)
+        truth = isinstance(value, bool) and kind is not bool
+        read = None if truth else TypeAdapter(kind).validate_python(value)
     except ValidationError:
         read = None
     least = option.setting.least if option.setting else None

@@ -16,7 +16,9 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.registry import load
 from hqm.errors import DataError
 from hqm.files.records import placed_records, take
+from hqm.imports.human_labels import HUMAN
 from hqm.imports.log_answers import LogSettings, Recording, read_recorded
+from hqm.imports.row import name_in
 from hqm.psychometrics import MetricsBesidePeople, metrics_beside_people
 from hqm.types import ORIGINAL
 
@@ -33,36 +35,46 @@ def read_scores(path: Path) -> dict[str, dict[Answer, float]]:
     Raises
     ------
     DataError
-        A row lacks its item or respondent, an answer stands twice, or there is no such column.
+        A row lacks its item or respondent, an answer stands twice, or a cell among numbers is none.
     """
-    scores: dict[str, dict[Answer, float]] = defaultdict(dict)
-    seen: set[Answer] = set()
+    rows: dict[Answer, tuple[str, dict[str, Any]]] = {}
     for place, row in placed_records(path):
-        answer = (str(take(row, "item", place)), str(take(row, "respondent", place)))
-        if answer in seen:
+        for name in _WHO:
+            take(row, name, place)
+        answer = (name_in(row, "item", place), name_in(row, "respondent", place))
+        if answer in rows:
             raise DataError(
                 f"the answer of {answer[1]!r} to {answer[0]!r} stands twice",
                 place=place,
                 remedy="Keep one row for each answer.",
             )
-        seen.add(answer)
-        for name in row.keys() - set(_WHO):
-            value = _number(row[name])
-            if value is not None:
-                scores[name][answer] = value
+        rows[answer] = place, row
+    scores: dict[str, dict[Answer, float]] = {}
+    for name in sorted({name for _, row in rows.values() for name in row.keys() - set(_WHO)}):
+        numbers = {answer: _number(row.get(name)) for answer, (_, row) in rows.items()}
+        if all(value is None for value in numbers.values()):
+            continue  # a column of words is no metric
+        for answer, (place, row) in rows.items():
+            if numbers[answer] is None and row.get(name) not in (None, ""):
+                raise DataError(
+                    f"{row[name]!r:.60} is no number, unlike other cells of the column {name!r}",
+                    place=place,
+                    remedy="Correct it, or leave the cell empty.",
+                )
+        scores[name] = {answer: value for answer, value in numbers.items() if value is not None}
     if not scores:
         raise DataError(
             "it has no column of numbers beside `item` and `respondent`",
             place=str(path),
             remedy="Write one column for each metric.",
         )
-    return dict(scores)
+    return scores
 
 
 def _number(value: Any) -> float | None:
     try:
-        number = float(value)
-    except (TypeError, ValueError):
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None
 
@@ -142,7 +154,7 @@ def compare_with_people(
         columns |= {n: caption_scores(benchmark, answered.recordings, n) for n in computed}
     labels: dict[Answer, list[float]] = defaultdict(list)
     for judgement in benchmark.read_criterion(criterion, benchmark.original, None):
-        if judgement.label is not None:
+        if judgement.judge == HUMAN and judgement.label is not None:
             labels[judgement.item, judgement.respondent].append(judgement.label)
     answers = sorted(labels.keys() & set().union(*columns.values()))
     if not answers:

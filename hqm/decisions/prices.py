@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hqm.errors import DataError
 from hqm.files.records import fault_of, parse_toml, read_text
 
-Money = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=1)]
+Money = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
+Count = Annotated[int, Field(ge=1, strict=True)]
 ANSWERS = "answers"
 """The unit of cost where nothing has a price."""
 _MILLION = 1e6

@@ -230,7 +230,8 @@ def csv_rows(text: str, place: str, delimiter: str = ",") -> Iterator[tuple[int,
     """
     lines = _Lines(io.StringIO(text, newline=""), place)
     rows = text_rows(lines, delimiter, lambda number, line: f"{place}:{line}")
-    _, _, names = next(rows, (0, 1, []))
+    _, _, heading = next(rows, (0, 1, []))
+    names = [name.strip() for name in heading]
     unique_columns(names, f"{place}:1")
     for _, line, cells in rows:
         yield line, dict(zip_longest(names, cells))
@@ -288,7 +289,7 @@ def _sheet_rows(path: Path) -> list[dict[str, Any]]:
     # entities that unfold without end, as of a file that means harm, are a ParseError
     except (BadZipFile, KeyError, ValueError, OSError, ParseError) as error:
         raise DataError(f"it is no Excel sheet: {error}", place=str(path)) from None
-    names = [_cell_text(cell) for cell in first]
+    names = [_cell_text(cell).strip() for cell in first]
     unique_columns([name for name in names if name], f"{path}:1")
     return [
         dict(zip(names, map(_cell_text, row), strict=False))
@@ -360,7 +361,7 @@ def parse_value(text: str) -> Any:
     return None
 
 
-def take(record: dict[str, Any], name: str, place: str) -> Any:
+def take(record: Mapping[str, Any], name: str, place: str) -> Any:
     """A field of a record; when it is missing, the error lists the fields that there are."""
     if name not in record:
         raise DataError(

@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 from hqm.errors import AnswerError
 from hqm.files.records import placed_records, take
 from hqm.imports.match import match_rows
-from hqm.imports.row import ROLES, Row, count_in, first_field
+from hqm.imports.row import ROLES, Row, count_in, first_field, name_in
 from hqm.signature import canonical_json
 from hqm.types import Cell, Estimate, Form, Judgement
 
@@ -185,7 +185,7 @@ def _is_of(record: Mapping[str, Any], form: Form, place: str) -> bool:
 def _row(record: dict[str, Any], place: str, respondents: Sequence[str] | None) -> Row:
     """A label as a row: its rater is the judge, and the label the score."""
     take(record, "label", place)  # an empty label is an answer of its own, a missing one is not
-    name = str(record.get("respondent", ""))
+    name = name_in(record, "respondent", place)
     if respondents is not None:
         name = respondent_named(str(take(record, "respondent", place)), respondents, place)
     return Row(
@@ -193,7 +193,7 @@ def _row(record: dict[str, Any], place: str, respondents: Sequence[str] | None) 
         ids=(str(first_field(record, ("item", "id"), place)),),
         own_ids=True,
         respondent=name,
-        judge=ADJUDICATION if record.get("by") == ADJUDICATION else str(record.get("rater") or ""),
+        judge=ADJUDICATION if record.get("by") == ADJUDICATION else name_in(record, "rater", place),
         score=_number(
             record,
             "label",

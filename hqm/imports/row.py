@@ -389,6 +389,22 @@ def first_field(record: Mapping[str, Any], names: Sequence[str], place: str) -> 
     raise AnswerError(no_field(names, record), place=place)
 
 
+def name_in(record: Mapping[str, Any], name: str, place: str) -> str:
+    """A name that a record gives, a text or a number; empty where it gives none.
+
+    Raises
+    ------
+    DataError
+        It is neither, such as a list.
+    """
+    value = record.get(name)
+    if value is not None and (not isinstance(value, (str, int, float)) or isinstance(value, bool)):
+        raise DataError(
+            f"the {name} is {value!r:.60}", place=place, remedy="Write a name or a number."
+        )
+    return "" if value is None else str(value)
+
+
 def answer_text(value: Any, place: str) -> str:
     """The text of a recorded answer: a text or a number as it stands; null is an empty answer.
 

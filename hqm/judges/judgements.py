@@ -552,6 +552,7 @@ def _row(record: Mapping[str, Any], place: str, form: Form) -> Row:
         place=place,
         judgement=_output(record, place),
         ids=ids,
+        own_ids=str(record.get("item")) in form.by_id,
         image=first_text(record, images),
         question=first_text(record, QUESTIONS),
         parts=parts_in(first_text(record, PARTS)),

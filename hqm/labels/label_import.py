@@ -6,6 +6,7 @@ A label belongs to the answer whose uid its task has, and to nothing else.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import Any
 
 from hqm.errors import DataError, UsageError
 from hqm.files.records import placed_records, read_json
+from hqm.imports.row import name_in
 from hqm.labels.label_export import CANNOT_SAY_WORD, LAYOUTS
 from hqm.labels.label_schema import Schema, read_schema
 from hqm.labels.label_store import LabelStore
@@ -94,15 +96,27 @@ def import_labels(
     plan = read_plan(plan_path)
     schema = read_schema(plan.schema, plan_path.parent)
     meaning = _meaning(schema, values or {})
-    imported = [
-        (each, _value(each, meaning))
-        for each in _READERS[layout](path, columns or {})
-        if _is_of(each, plan)
-    ]
+    try:
+        labels = list(_READERS[layout](path, columns or {}))
+    except (AttributeError, KeyError, TypeError) as error:
+        raise DataError(
+            f"it is not as {layout} writes labels: {error}",
+            place=str(path),
+            remedy="Export them again, or write a table and leave out --layout.",
+        ) from None
+    imported = [(each, _value(each, meaning)) for each in labels if _is_of(each, plan)]
     if not imported:
         raise DataError(
             "it holds no label", place=str(path), remedy="Export the annotations, not the tasks."
         )
+    first: dict[tuple[str, str], Any] = {}
+    for each, value in imported:
+        if first.setdefault((each.uid, each.rater), value) != value:
+            raise DataError(
+                f"{each.rater} says two things of {each.uid}",
+                place=each.place,
+                remedy="Keep the label that the rater gave last.",
+            )
     with LabelStore(labels_path(plan_path)) as store:
         there = {(label.uid, label.rater): (label.label, label.note) for label in store.labels()}
         new = [
@@ -160,7 +174,7 @@ def _value(imported: _ToolLabel, meaning: Mapping[str, Any]) -> Any:
     return meaning[word]
 
 
-def _named(value: Any) -> str:
+def _named(value: Any, place: str) -> str:
     """Return a rater's name from a tool's user: a name, a number or an object."""
     if isinstance(value, Mapping):
         value = next(
@@ -169,9 +183,15 @@ def _named(value: Any) -> str:
                 for name in ("email", "username", "id")
                 if value.get(name) not in (None, "")
             ),
-            "",
+            None,
         )
-    return str(value)
+    if value is None:
+        raise DataError(
+            "it does not say who labelled",
+            place=place,
+            remedy="Name its field: --columns rater=NAME.",
+        )
+    return name_in({"rater": value}, "rater", place)
 
 
 def _seconds(value: Any, place: str) -> float | None:
@@ -180,10 +200,12 @@ def _seconds(value: Any, place: str) -> float | None:
     try:
         seconds = float(value)
     except (TypeError, ValueError):
+        seconds = math.nan
+    if not 0 <= seconds < 1e9:
         raise DataError(
-            f"the seconds are {value!r}", place=place, remedy="Write a number."
-        ) from None
-    return seconds if 0 <= seconds < 1e9 else None
+            f"the seconds are {value!r:.40}", place=place, remedy="Write a number of seconds."
+        )
+    return seconds
 
 
 def _field(
@@ -216,7 +238,7 @@ def _row(
             )
     return _ToolLabel(
         uid=str(content["uid"]),
-        rater=_named(content["rater"]),
+        rater=_named(content["rater"], place),
         value=content["label"],
         seconds=_seconds(content["seconds"], place),
         note=str(content["note"] or ""),
@@ -330,7 +352,7 @@ def _from_label_studio(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
                     note = "\n".join(map(str, content.get("text") or ()))
             yield _ToolLabel(
                 uid=str(uid),
-                rater=_named(annotation.get("completed_by", "")),
+                rater=_named(annotation.get("completed_by", ""), place),
                 value=value,
                 seconds=_seconds(annotation.get("lead_time"), place),
                 note=note,
@@ -473,13 +495,13 @@ def _from_argilla(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
                 remedy="Export with `dataset.records(with_responses=True).to_json`.",
             )
         notes = {
-            _named(each.get("user_id", "")): str(each.get("value") or "")
+            _named(each.get("user_id", ""), place): str(each.get("value") or "")
             for each in responses.get(noted) or ()
         }
         for response in responses.get(wanted) or ():
             if response.get("status", "submitted") != "submitted":
                 continue
-            rater = _named(response.get("user_id", ""))
+            rater = _named(response.get("user_id", ""), place)
             yield _ToolLabel(
                 uid=str(record.get(columns.get("uid", "id"))),
                 rater=rater,

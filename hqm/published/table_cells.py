@@ -227,7 +227,7 @@ def _separated(text: str, place: str) -> Rows:
     # a decimal comma may stand in a table with tabs or semicolons, hardly a tab or semicolon in one
     # with commas
     mark = next((mark for mark in "\t;" if mark in unquoted), ",")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
     rows: Rows = []
     try:
         rows.extend((reader.line_num, row) for row in reader)

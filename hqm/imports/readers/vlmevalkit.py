@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hqm.files.records import take
 from hqm.imports.row import Log, LogFile, Row, number, options_in, parts_in
 from hqm.types import Response
 
@@ -63,6 +64,7 @@ def _row(record: Mapping[str, Any], place: str, shared: Row) -> Row:
     def cell(name: str) -> str:
         return str(record.get(name) if record.get(name) is not None else "")
 
+    take(record, "prediction", place)  # an empty one is an answer, and none is a broken row
     text = cell("prediction")
     failed = _FAILED in text
     index = cell("index")
