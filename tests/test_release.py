@@ -288,6 +288,34 @@ def test_croissant_of_a_release_names_its_pinned_files(
     assert "/08d957b/" in first["contentUrl"]
 
 
+@pytest.mark.data
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["mmhal", "valor", "mmmu_pro"])
+def test_croissant_of_a_release_gives_its_records(
+    run: Run, data: Path, tmp_path: Path, name: str
+) -> None:
+    records_match(run, tmp_path, name, "--data", data)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_croissant_of_an_embedded_benchmark_gives_its_records(run: Run, tmp_path: Path) -> None:
+    records_match(run, tmp_path, "shapes_choice")
+
+
+def records_match(run: Run, folder: Path, name: str, *options: str | Path) -> None:
+    """The records that mlcroissant loads are the items."""
+    import mlcroissant
+
+    path = folder / f"{name}.json"
+    status, _, err = run("export", name, "--to", path, *options)
+    assert (status, issues(path)[0]) == (0, set()), err
+    records = list(mlcroissant.Dataset(jsonld=str(path)).records("records"))
+    given = dict(zip(("data",), options[1:], strict=False))
+    items = hqm.load(name, **given).original.items
+    assert [r["records/id"].decode() for r in records] == [i.id for i in items]
+    assert [r["records/prompt"].decode() for r in records] == [i.prompt for i in items]
+
+
 # --- the tutorial ---
 
 

@@ -17,7 +17,7 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.card import Card, FieldsSection, rai_name
 from hqm.benchmark.findings import Finding, code_of
 from hqm.benchmark.registry import groups, load
-from hqm.errors import UsageError
+from hqm.errors import DataError, UsageError
 from hqm.files.records import read_records
 from hqm.files.whole import write_text
 from hqm.version import __version__
@@ -104,7 +104,7 @@ def croissant_metadata(
 
     Files that lie in the benchmark's folder are named relative to the metadata file, files of a
     release by their pinned address. The records are described where the card names an items file of
-    JSON lines or CSV; items that an adapter reads with code of its own cannot be described.
+    JSON lines or CSV; `write_croissant` writes those of a release beside its metadata.
 
     Parameters
     ----------
@@ -122,7 +122,8 @@ def croissant_metadata(
 
     Examples
     --------
-    >>> metadata = croissant_metadata(load("shapes_vqa"), Path("."))
+    >>> shapes = load("shapes_vqa")
+    >>> metadata = croissant_metadata(shapes, shapes.data)
     >>> metadata["name"], [field["name"] for field in metadata["recordSet"][0]["field"]]
     ('shapes_vqa', ['id', 'prompt', 'target', 'image', 'type'])
     """
@@ -139,9 +140,10 @@ def croissant_metadata(
     }
     files, records = _release(card), []
     items = benchmark.data / card.data.items if card.data.items else None
-    if items is not None and items.is_file() and not files:
+    inside = items is not None and items.resolve().is_relative_to(beside.resolve())
+    if items is not None and inside and items.is_file() and not files:
         files = [_items_file(items, beside), *_pictures(benchmark, beside)]
-        records = _records(card, items)
+        records = _records(card.fields, items, card.data.encoding)
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -163,6 +165,9 @@ def write_croissant(
 ) -> int:
     """Write the metadata of the benchmark of this name, and return how many files they describe.
 
+    Items that lie elsewhere, as those of a release, are written beside the metadata as HQM reads
+    them where they are at hand, so that the records can be loaded.
+
     Parameters
     ----------
     findings, statement
@@ -178,9 +183,25 @@ def write_croissant(
         raise UsageError(
             f"{name} stands for several benchmarks", remedy=f"Export one of {members}."
         )
-    metadata = croissant_metadata(load(name, data=data), path.parent, findings, statement)
+    benchmark = load(name, data=data)
+    metadata = croissant_metadata(benchmark, path.parent, findings, statement)
+    if not metadata["recordSet"] and (rows := _items(benchmark)):
+        items = path.with_name(f"{path.stem}-items.jsonl")
+        write_text(items, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
+        metadata["distribution"].append(_items_file(items, path.parent))
+        metadata["recordSet"] = _records(FieldsSection(), items)
     write_text(path, json.dumps(metadata, indent=1, ensure_ascii=False) + "\n")
     return len(metadata["distribution"])
+
+
+def _items(benchmark: Benchmark) -> list[dict[str, Any]]:
+    """The items as records with HQM's fields; none where the release is not at hand."""
+    try:
+        items = benchmark.original.items
+    except DataError:
+        return []
+    held = [name for name in FieldsSection.model_fields if any(getattr(i, name, "") for i in items)]
+    return [{name: getattr(item, name) for name in held} for item in items]
 
 
 def _licence(name: str) -> str:
@@ -244,13 +265,13 @@ def _relative(path: Path, beside: Path) -> str:
     )
 
 
-def _records(card: Card, items: Path) -> list[dict[str, Any]]:
+def _records(named: FieldsSection, items: Path, encoding: str = "utf-8") -> list[dict[str, Any]]:
     if items.suffix not in (".jsonl", ".csv"):
         return []
-    rows = read_records(items, card.data.encoding)
+    rows = read_records(items, encoding)
     fields = []
     for ours in FieldsSection.model_fields:
-        theirs = getattr(card.fields, ours)
+        theirs = getattr(named, ours)
         if any(theirs in row for row in rows):
             fields.append(_field(ours, theirs, [row.get(theirs) for row in rows]))
     name = {"@id": "records", "name": "records", "description": "One record an item."}
