@@ -121,8 +121,8 @@ _FOLLOWS = {
 }
 """What may stand behind a word of this kind, so that it has the sense of its list."""
 _SPOT = re.compile(
-    r" (?P<how>\w+)(?: \w+){0,3}? (?P<what>grass|field|bench|bed|couch|chair|table|street|road|toilet"
-    r"|snow|water)\b"
+    r" (?P<how>\w+)(?: \w+){0,3}? (?P<what>grass|field|bench|bed|couch|chair|table|street|road"
+    r"|toilet|snow|water)\b"
 )
 """Where something is done, by the places that leave few things to do there."""
 _BEFORE_THING = frozenset(
@@ -136,8 +136,8 @@ _NO_PLACE = {
     "inside": "",
     "outside": "",
     "on top of": (
-        "hill mountain park runway field ground floor water snow grass road street beach slope ocean"
-        " lake sand track tracks court wave waves other tower"
+        "hill mountain park runway field ground floor water snow grass road street beach slope"
+        " ocean lake sand track tracks court wave waves other tower"
     ),
     "under": (
         "umbrella umbrellas tree trees sky sun light lights roof canopy awning water snow clouds"

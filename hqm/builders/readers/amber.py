@@ -41,7 +41,8 @@ _NAMES = {
 """What AMBER's release misspells, or names as nobody does."""
 _NO_NAMES = frozenset(
     "hot baconic doghole showerpuff core support sound tennis line signal holder pulp cable cream"
-    " sailing note pad spray alarm file sheet goal bar opener drain lounge bath can rugby earphone cowpea".split()
+    " sailing note pad spray alarm file sheet goal bar opener drain lounge bath can rugby"
+    " earphone cowpea".split()
 )
 """Names of the release that leave open what is meant, such as half of a name."""
 _SWITCHES = frozenset(

@@ -3,8 +3,12 @@ captions.
 
 HQH's `image_data.json` is {image id: {caption, image_information}}, regions of Visual Genome as
 lines of text. A line is `phrase X:196 Y:223 Width:149 Height:149`. The release writes the width
-twice, so that no height is known. `hqm.builders.phrases` says what is understood of the phrases. Hal-Eval has [{image, caption, hal_caption: [{type, caption}]}], true captions with those
-that the release calls wrong.
+twice, so that no height is known. `hqm.builders.phrases` says what is understood of the phrases.
+
+Hal-Eval has [{image, caption, hal_caption: [{type, caption}]}], true captions with those that the
+release calls wrong. The model that wrote these put slips of the true caption right without a word:
+a true caption is left out if most of its wrong ones lack one of its words, and so is one with two
+nouns that stand side by side in no other caption ("a ball building").
 """
 
 from __future__ import annotations

@@ -192,7 +192,8 @@ RECIPE = Recipe(
     ),
     task="yes_no",
     must_not=(
-        f"words-alone accuracy or a length threshold over {LIMIT} for any kind; a precision of the filter without an"
+        f"words-alone accuracy or a length threshold over {LIMIT} for any kind; a precision of the"
+        " filter without an"
         " interval from reviewed items"
     ),
     needs=(
