@@ -437,7 +437,7 @@ class AmberG(Benchmark):
         yield from made_up_objects(answers, made_up, has_person, PEOPLE.__contains__, category)
         items = {answer.item.id: answer.item for answer in answers}.values()
         true = [set(self._names(item, "truth")) for item in items]
-        rows = [
+        rows: list[tuple[str, int, int]] = [
             (
                 name,
                 len({word for words in true for word in words if CATEGORY.get(word) == name}),
@@ -445,6 +445,7 @@ class AmberG(Benchmark):
             )
             for name in _CATEGORIES
         ]
+        largest_first = sorted(rows, key=lambda row: -row[2])
         yield Analysis(
             name="objects_by_category",
             title="Objects of the pictures by category",
@@ -454,7 +455,7 @@ class AmberG(Benchmark):
                 " does not say."
             ),
             columns=("Category", "Names", "Objects"),
-            rows=tuple(sorted(rows, key=lambda row: -row[2])),
+            rows=tuple(largest_first),
             drawn="Objects",
         )
 
