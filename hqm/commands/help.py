@@ -227,8 +227,8 @@ MOVED = {
 MOVED_OPTIONS = {
     "audit --table": "`hqm table FILE` audits a published table.",
     "audit --report": "The report is report.html in the folder of --out.",
-    "report --no-siunitx": "No table needs the package siunitx now.",
-    "compare --no-siunitx": "No table needs the package siunitx now.",
+    "report --no-siunitx": "It is gone: no table needs siunitx.",
+    "compare --no-siunitx": "It is gone: no table needs siunitx.",
 }
 """Options of version 0.1 that are no setting now, each with what does the same."""
 
