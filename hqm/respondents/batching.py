@@ -82,9 +82,10 @@ class RequestQueue:
         return bool(self._again) or self._at < len(self.requests)
 
     @property
-    def pictured(self) -> bool:
-        """Whether the requests have pictures; those of one kind all have, or none has."""
-        return self.requests[0].image is not None
+    def shares(self) -> bool:
+        """Whether a picture has several questions; requests of one kind all have one, or none."""
+        pictures = {request.image for request in self.requests}
+        return pictures != {None} and len(pictures) < len(self.requests)
 
     @property
     def next_picture(self) -> object:

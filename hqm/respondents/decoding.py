@@ -19,7 +19,6 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -32,7 +31,7 @@ from hqm.respondents.hf_families import Sharing
 from hqm.respondents.hf_inputs import CannotSplit, Reader
 from hqm.respondents.hf_loading import Loaded
 from hqm.respondents.kv_cache import BufferPool
-from hqm.respondents.scheduler import Scheduler
+from hqm.respondents.scheduler import TOKENS_CPU, Scheduler
 from hqm.respondents.token_sampling import FirstTokens, TokenSampler
 from hqm.respondents.vision_cache import VisionCache
 
@@ -56,6 +55,8 @@ _SHORT_ANSWER, _PLAIN_BATCH = 16, 64
 """Rows that plain `generate` answers together at most, where answers may be longer than a few
 tokens: the longest is waited for.
 """
+_LONG_PROMPT = 1024
+"""Tokens that a prompt is taken to have before one was read."""
 _HOLD_SECONDS = 0.25
 """Seconds for which answers are held, so that many are stored together; the first are not."""
 _NO_MEMORY = "out of memory"
@@ -124,12 +125,14 @@ class Engine:
         """Whether prompts that share no prefix are read once for all runs; False once that changed
         answers.
         """
-        self._texts: bool | None = None
-        """Whether prompts without a picture are read once for all their runs; None until it is
-        known.
-        """
+        self._shares = True
+        """Whether there is anything to share: two questions in hand are about one picture."""
+        self._plain_checked: set[bool] = set()
+        """With and without pictures: whether plain `generate` can read several prompts is known."""
         self._first = loaded.family.first_position
         self._pool = BufferPool()
+        self._width = _LONG_PROMPT
+        """The tokens of the longest prompt that plain `generate` read last."""
         self.one_at_a_time = False
         """Whether plain `generate` gets one prompt at a time, as a model needs that answers
         otherwise, or not at all, when it reads several.
@@ -148,16 +151,18 @@ class Engine:
             way = f"{way}, one prompt at a time"
         return f"{way}: {self.why}" if self.why else way
 
-    def _joins(self, pictured: bool) -> bool:
+    @property
+    def level(self) -> Sharing:
+        """What the questions in hand share."""
+        return self.sharing if self._shares else "nothing"
+
+    def _joins(self) -> bool:
         """Whether rows can join a running batch."""
-        if not pictured:
-            return self._texts is True
-        return self.sharing in self._checked and (
-            self.sharing == "prefix" or (self.sharing == "features" and self.whole)
+        return self.level in self._checked and (
+            self.level == "prefix" or (self.level == "features" and self.whole)
         )
 
-    def _flow(self, chooser: TokenSampler, max_tokens: int, pictured: bool) -> Scheduler:
-        whole = None if self.sharing == "prefix" else self.vision_cache.reused
+    def _flow(self, chooser: TokenSampler, max_tokens: int) -> Scheduler:
         return Scheduler(
             self.model,
             self.reader,
@@ -166,7 +171,7 @@ class Engine:
             max_tokens,
             packs=self.packs,
             joins_pictures=self.joins_pictures,
-            whole=whole if pictured else lambda _: nullcontext(),
+            whole=None if self.level == "prefix" else self.vision_cache.reused,
             first=self._first,
             pool=self._pool,
         )
@@ -179,7 +184,7 @@ class Engine:
 
     def look_ahead(self, prompts: Sequence[Prompt]) -> None:
         """Process the next pictures in advance, where prompts can be split at them."""
-        if self._joins(pictured=True):
+        if self._joins():
             self.reader.look_ahead(prompts)
 
     def release(self) -> None:
@@ -208,10 +213,10 @@ class Engine:
         limit
             How many rows may be answered at a time.
         """
-        pictured = waiting.pictured
+        self._shares = waiting.shares
 
         def flow() -> Scheduler:
-            return self._flow(TokenSampler(temperature, top_p), max_tokens, pictured)
+            return self._flow(TokenSampler(temperature, top_p), max_tokens)
 
         least, most = _CHECKED_ROWS
         self._checked_rows = max(least, min(most, len(waiting.requests) // _REQUESTS_A_ROW))
@@ -219,27 +224,26 @@ class Engine:
         held: list[tuple[int, Generated]] = []
         handed_over = -math.inf
         while waiting.more or running.alive:
-            joins = self._joins(pictured)
+            joins = self._joins()
             most = min(
                 limit, self.most or limit, _FIRST_BATCH if handed_over == -math.inf else limit
             )
             if not joins and max_tokens > _SHORT_ANSWER:
                 most = min(most, _PLAIN_BATCH)
+            if self.level == "nothing" and self.model.device.type == "cpu":
+                most = min(most, max(1, TOKENS_CPU // self._width))
             free, taken = most - running.alive, list[QueuedPrompt]()
             if waiting.more and (not running.alive or (joins and free >= _REFILL_ABOVE * most)):
                 taken = waiting.take(free)
             failure, no_memory = "", False
             try:
                 with torch.inference_mode():
-                    if taken and (
-                        self.sharing not in self._checked if pictured else self._texts is None
-                    ):
-                        settle = self._choose_sharing if pictured else self._choose_sharing_of_texts
-                        answered = settle(taken, temperature, top_p, max_tokens)
+                    if taken and not self._is_checked(taken):
+                        answered = self._choose_sharing(taken, temperature, top_p, max_tokens)
                         held += answered.items()
                         taken = [each for each in taken if each[0] not in answered]
                         running = flow()
-                    if taken and not self._joins(pictured):
+                    if taken and not self._joins():
                         chooser = self._chooser(taken, temperature, top_p)
                         held += self._answer_batch(taken, chooser, max_tokens)
                     elif taken:
@@ -252,10 +256,7 @@ class Engine:
                 raise
             except CannotSplit as unsplit:
                 waiting.back(taken)
-                if not pictured:
-                    self._texts = False
-                else:
-                    self._step_down(unsplit.why, final=True)
+                self._step_down(unsplit.why, final=True)
             except Exception as error:  # a model's forward pass may fail in any way
                 failure, no_memory = _first_line(error), is_out_of_memory(error)
             done = [
@@ -299,11 +300,11 @@ class Engine:
         """
         answers = self._alone(lost, chooser, max_tokens)
         if any(not answer.error for _, answer in answers):
-            if lost[0][1].picture is None:
-                self._texts = False
+            if self.level == "nothing":
+                self.one_at_a_time, self.why = True, self.why or failure
             else:
                 self._step_down(f"with {_IN_WORDS[self.sharing]} the model fails: {failure}")
-                self._say()
+            self._say()
         return answers
 
     def _start_rows(
@@ -333,8 +334,7 @@ class Engine:
             "features": self._shared if self.whole else self._with_features,
             "nothing": self._plain,
         }
-        level = "nothing" if taken[0][1].picture is None else self.sharing
-        return ways[level](taken, chooser, max_tokens)
+        return ways[self.level](taken, chooser, max_tokens)
 
     def _trial(
         self,
@@ -349,6 +349,12 @@ class Engine:
         chooser = self._chooser(few, temperature, top_p, watch=True)
         return Trial(dict(way(few, chooser, min(max_tokens, _CHECKED_TOKENS))), chooser)
 
+    def _is_checked(self, taken: Sequence[QueuedPrompt]) -> bool:
+        """Whether it is known how such prompts can be answered."""
+        if self.level == "nothing":
+            return (taken[0][1].picture is not None) in self._plain_checked
+        return self.level in self._checked
+
     def _choose_sharing(
         self, taken: Sequence[QueuedPrompt], temperature: float, top_p: float, max_tokens: int
     ) -> dict[int, Generated]:
@@ -362,15 +368,14 @@ class Engine:
         """
         asked = taken, temperature, top_p, max_tokens
         answered: dict[int, Generated] = {}
-        while self.sharing not in self._checked:
-            level = self.sharing
+        while not self._is_checked(taken) and self.level != "nothing":
+            level = self.level
             try:
                 shared = self._trial(self._answer_batch, *asked)
                 # some models read padding, so that of several prompts plain `generate` errs itself
                 agree = any(
                     self._agree(shared, self._trial(way, *asked))
                     for way in (self._plain, self._alone)
-                    if level != "nothing" or way == self._alone
                 )
             except Exception as error:  # a model's forward pass may fail in any way
                 if is_out_of_memory(error):
@@ -388,17 +393,10 @@ class Engine:
                 self._step_down(
                     f"with {_IN_WORDS[level]} the answers are not those of plain generate"
                 )
+        if self.level == "nothing":
+            answered = self._check_plain(*asked)
         if self.why:
             self._say()
-        if self.one_at_a_time:
-            alone = self._trial(self._alone, *asked)
-            if all(answer.error for answer in alone.answers.values()):
-                reason = next(iter(alone.answers.values())).error
-                raise RespondentError(
-                    f"it answers no question: {reason}",
-                    place=self.name,
-                    remedy="Another version of transformers may run it, or a server (vllm/).",
-                )
         return answered
 
     def _complete(self, trial: Trial, max_tokens: int) -> dict[int, Generated]:
@@ -418,43 +416,45 @@ class Engine:
             self.joins_pictures = False
         elif self.sharing == "features" and self.whole:
             self.whole = False
-        elif self.sharing == "nothing":
-            self._checked.add("nothing")
-            self.one_at_a_time, self.why = True, why
         else:
             self.share_less(why)
 
-    def _choose_sharing_of_texts(
+    def _check_plain(
         self, taken: Sequence[QueuedPrompt], temperature: float, top_p: float, max_tokens: int
     ) -> dict[int, Generated]:
-        """Find out whether prompts without a picture can be read once for all their runs, and
-        whether plain `generate` can read several of them, in the same way.
+        """Find out whether plain `generate` can read several prompts: the shortest of them, which
+        it pads, is answered as it is alone. Return the answers that came to their end.
         """
-        asked = taken, temperature, top_p, max_tokens
-        alone = self._trial(self._alone, *asked)
+        asked = temperature, top_p, max_tokens
+        few = _spread(taken, self._checked_rows)
+        pictured = few[0][1].picture is not None
+        if not self.one_at_a_time:
+            why = "of several prompts at a time plain generate gives other answers"
+            try:
+                together = self._trial(self._plain, few, *asked)
+                shortest = min(few, key=lambda each: len(each[1].text))
+                alone = self._trial(self._alone, [shortest], *asked)
+                agree = self._agree(_only(together, shortest[0]), alone)
+            except Exception as error:  # a model's forward pass may fail in any way
+                if is_out_of_memory(error):
+                    raise
+                agree, why = False, f"with several prompts the model fails: {_first_line(error)}"
+            if agree:
+                self._plain_checked.add(pictured)
+                return self._complete(together, max_tokens)
+            self.one_at_a_time, self.why = True, why
+        alone = self._trial(self._alone, few, *asked)
         reasons = [answer.error for answer in alone.answers.values() if answer.error]
         if len(reasons) == len(alone.answers):
-            what = f"it answers no question without a picture: {reasons[0]}"
-            remedy = "Leave it out where pictures are not shown (--blind)."
-            raise RespondentError(what, place=self.name, remedy=remedy)
-        self._texts = self._agrees(self._shared, alone, *asked)
-        if not self._texts and not self.one_at_a_time:
-            self.one_at_a_time = not self._agrees(self._plain, alone, *asked)
+            remedy = "Another version of transformers may run it, or a server (vllm/)."
+            what = "it answers no question"
+            self._say()
+            if not pictured:
+                what = f"{what} without a picture"
+                remedy = "Leave it out where pictures are not shown (--blind)."
+            raise RespondentError(f"{what}: {reasons[0]}", place=self.name, remedy=remedy)
+        self._plain_checked.add(pictured)
         return self._complete(alone, max_tokens)
-
-    def _agrees(
-        self,
-        way: Callable[[Sequence[QueuedPrompt], TokenSampler, int], list[tuple[int, Generated]]],
-        plain: Trial,
-        *asked: Any,
-    ) -> bool:
-        """Whether a way gives the answers of plain `generate`, without an error."""
-        try:
-            return self._agree(self._trial(way, *asked), plain)
-        except Exception as error:  # a model's forward pass may fail in any way
-            if is_out_of_memory(error):
-                raise
-            return False
 
     def _agree(self, shared: Trial, plain: Trial) -> bool:
         """Whether answers are those of plain `generate`; in half precision, whether their
@@ -523,7 +523,7 @@ class Engine:
             **inputs, generation_config=config, logits_processor=LogitsProcessorList([choose])
         )
         asked = inputs["input_ids"]
-        begin = asked.shape[1]
+        begin = self._width = asked.shape[1]
         # an encoder-decoder gives its first token back, some families nothing of the prompt
         if tokens.shape[1] < begin or not bool((tokens[:, :begin] == asked).all()):
             begin = int(self._start is not None and bool((tokens[:, 0] == self._start).all()))
@@ -557,11 +557,18 @@ class Engine:
     ) -> list[tuple[int, Generated]]:
         if getattr(self.model.config, "is_encoder_decoder", False):
             raise CannotSplit("an encoder-decoder has no prefix to share")
-        flow = self._flow(chooser, max_tokens, pictured=taken[0][1].picture is not None)
+        flow = self._flow(chooser, max_tokens)
         flow.admit(taken)
         while flow.alive:
             flow.step()
         return [(row, self._drawn(tokens, chooser.leave(row))) for row, tokens in flow.collect()]
+
+
+def _only(trial: Trial, row: int) -> Trial:
+    """A trial as if only this row had been asked."""
+    chooser = TokenSampler(0.0, 1.0)
+    chooser.watched = {row: trial.chooser.watched[row]}
+    return Trial({row: trial.answers[row]}, chooser)
 
 
 def _first_line(error: Exception) -> str:

@@ -325,7 +325,7 @@ class TransformersRespondent:
         detail: dict[str, Any] = {
             "tokens_out": len(tokens),
             "seconds": seconds,
-            "shared": self._engine.sharing,
+            "shared": self._engine.level,
         }
         if self._loaded.form:
             detail["prompt"] = self._loaded.form

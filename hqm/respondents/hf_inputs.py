@@ -262,26 +262,6 @@ class Reader:
         self._encoded = {key: seen for key, seen in self._encoded.items() if id(seen) in used}
         return parts
 
-    def texts(self, prompts: Sequence[Prompt]) -> list[EncodedPicture]:
-        """Tokenize prompts without a picture; equal texts share one value.
-
-        Raises
-        ------
-        CannotSplit
-            The processor makes more of a text than tokens.
-        """
-        distinct = list({prompt.text: prompt for prompt in prompts}.values())
-        made = self._processed(distinct)
-        if set(made) - _NOT_OF_THE_PICTURE:
-            raise CannotSplit("its processor makes more of a text than tokens")
-        known = {}
-        for row, prompt in enumerate(distinct):
-            there = made["attention_mask"][row].bool()
-            kinds = {key: made[key][row][None, there] for key in _TOKEN_KEYS if key in made}
-            ids = tuple(made["input_ids"][row][there].tolist())
-            known[prompt.text] = EncodedPicture(ids, ids, kinds, {}, None)
-        return [known[prompt.text] for prompt in prompts]
-
     def look_ahead(self, prompts: Sequence[Prompt]) -> None:
         """Process the next pictures in a background thread; errors are left to the later call."""
         mark = self.mark()

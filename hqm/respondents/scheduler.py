@@ -22,14 +22,14 @@ from hqm.respondents.packed_batch import (
 from hqm.respondents.token_sampling import TokenSampler
 from hqm.respondents.vision_cache import Prefill, QuestionRows, decode_rows
 
-_TOKENS_CPU, _TOKENS_GPU = 4096, 16384
+TOKENS_CPU, _TOKENS_GPU = 4096, 16384
 """About how many tokens one forward pass reads: more gain nothing, and want more memory."""
 _LONGEST_TO_SHORTEST = 1.25
 """Prefixes, and questions in rows, run together while the longest is so many times the shortest."""
 
 
 class Scheduler:
-    """Answer rows of one kind: all with pictures, or all without.
+    """Answer rows about pictures.
 
     Parameters
     ----------
@@ -43,8 +43,7 @@ class Scheduler:
     pool
         Memory of finished rows, for new ones.
     whole
-        Given where prompts share no prefix or have no picture, so that each whole prompt is read
-        once for all its runs. It is a context for the prompts that run together, in which the
+        Given where prompts share no prefix, so that each whole prompt is read once for all its runs. It is a context for the prompts that run together, in which the
         vision tower returns its earlier outputs.
     first
         The position of a prompt's first token.
@@ -76,7 +75,7 @@ class Scheduler:
         """The tokens of the longest answer so far."""
         self._last_prefix: tuple[EncodedPicture, CacheRows, Any] | None = None
         """The prefix of a picture of which further questions wait."""
-        self._most = _TOKENS_GPU if model.device.type == "cuda" else _TOKENS_CPU
+        self._most = _TOKENS_GPU if model.device.type == "cuda" else TOKENS_CPU
         self._most_of_pictures = self._most if joins_pictures else 0
         self._window = _window(model.config.get_text_config())
 
@@ -118,11 +117,7 @@ class Scheduler:
             A prompt cannot be split at its picture. No row has been started.
         """
         prompts = [prompt for _, prompt in taken]
-        split: list[tuple[EncodedPicture, list[int]]] = (
-            [(seen, []) for seen in self.reader.texts(prompts)]
-            if prompts[0].picture is None
-            else self.reader.split(prompts, one_head=self.whole is None)
-        )
+        split = self.reader.split(prompts, one_head=self.whole is None)
         rows = [
             (number, seen, tail) for (number, _), (seen, tail) in zip(taken, split, strict=True)
         ]
