@@ -215,15 +215,14 @@ def test_a_step_waits_for_the_device_once(
     assert [answer.state for answer in answers] == ["truncated"] * 6
     assert len(steps) == 4 + 2
     assert {tuple(waits.items()) for waits, _ in steps} == {
-        (("tolist in packed_batch.py:step", 1),)
+        (("tolist in token_sampling.py:read_tokens", 1),)
     }, "the drawn tokens"
     assert {sent for _, sent in steps} == {1}, "the numbers by which tokens are drawn"
     ours = {
         what for what in watch.waits if what.rpartition(" ")[2].partition(":")[0] in _our_modules()
     }
     assert ours == {
-        "tolist in packed_batch.py:step",
-        "tolist in packed_batch.py:_drawn",
+        "tolist in token_sampling.py:read_tokens",
     }, "no other place of HQM waits"
 
 
@@ -345,7 +344,7 @@ def test_the_step_of_fixed_shapes_is_one_graph(
     blocks, rows, places = 8, 4, 256
     counter = CompileCounterWithBackend("eager")
     with torch.no_grad():
-        flow = engine._flow(chooser, tokens_each, pictured=True)
+        flow = engine._flow(chooser, tokens_each)
         flow.admit(taken)
         running = flow._running
         drawn = {row: list(tokens) for row, tokens in flow._tokens.items()}

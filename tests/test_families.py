@@ -805,7 +805,7 @@ def test_an_error_after_the_check_costs_no_answer(
     requests = asked(pictures, 1.0)
     respondent: Any = make_respondent(f"hf/{made('llava')}")
     whole = texts(answers(respondent, requests))
-    respondent._engine.packs = respondent._engine.joins_pictures = False
+    respondent._engine.packs = False
     failing(respondent, lambda s: len(s["input_ids"]) > 1)
     assert texts(answers(respondent, requests)) == whole
     assert respondent._engine.sharing != "prefix"

@@ -32,7 +32,7 @@ from hqm.respondents.hf_inputs import CannotSplit, Reader
 from hqm.respondents.hf_loading import Loaded
 from hqm.respondents.kv_cache import BufferPool
 from hqm.respondents.scheduler import TOKENS_CPU, Scheduler
-from hqm.respondents.token_sampling import FirstTokens, TokenSampler
+from hqm.respondents.token_sampling import FirstTokens, TokenSampler, read_tokens
 from hqm.respondents.vision_cache import VisionCache
 
 _NEXT_LEVEL: dict[Sharing, Sharing] = {"prefix": "features", "features": "nothing"}
@@ -115,10 +115,6 @@ class Engine:
         """Whether the questions about a picture run as one sequence; False once that changed
         answers.
         """
-        self.joins_pictures = True
-        """Whether several pictures run through the model at a time; False once that changed
-        answers.
-        """
         self.most: int | None = None
         """The most rows that are answered at a time, once memory ran out."""
         self.whole = not getattr(self.model.config, "is_encoder_decoder", False)
@@ -170,7 +166,6 @@ class Engine:
             chooser,
             max_tokens,
             packs=self.packs,
-            joins_pictures=self.joins_pictures,
             whole=None if self.level == "prefix" else self.vision_cache.reused,
             first=self._first,
             pool=self._pool,
@@ -412,8 +407,6 @@ class Engine:
         """Share less, or the same in a simpler way; `final` where no simpler way can help."""
         if self.sharing == "prefix" and self.packs and not final:
             self.packs = False
-        elif self.sharing == "prefix" and self.joins_pictures and not final:
-            self.joins_pictures = False
         elif self.sharing == "features" and self.whole:
             self.whole = False
         else:
@@ -504,6 +497,7 @@ class Engine:
             impossible.
             """
             chosen = chooser.choose(scores, numbers)
+            read_tokens(chosen)  # a NaN ends it
             if chooser.temperature == 0:
                 return scores
             return scores.new_full(scores.shape, float("-inf")).scatter(-1, chosen[:, None], 0.0)

@@ -18,6 +18,7 @@ import torch
 from hqm.respondents.attention import attending_by_rows, moved_to, tensor_on
 from hqm.respondents.hf_inputs import EncodedPicture
 from hqm.respondents.kv_cache import BufferPool, CacheRows, KeyValueBuffers
+from hqm.respondents.token_sampling import read_tokens
 from hqm.respondents.vision_cache import padding, positions
 
 AHEAD = 32
@@ -169,7 +170,7 @@ class DecodingBatch:
             places = tensor_on([b * wide + q for b, q, _ in at], self.tokens.device)
             chosen = choose(scores[places].float(), rows)
             self.tokens = self.tokens.flatten().index_copy(0, places, chosen).view(count, wide)
-        return dict(zip(rows, chosen.tolist(), strict=True))
+        return dict(zip(rows, read_tokens(chosen), strict=True))
 
     def drop(self, finished: set[int]) -> None:
         """Drop finished rows; their memory is freed when the batch is repacked."""
@@ -421,7 +422,7 @@ def _drawn(
     running = DecodingBatch(
         model, buffers, hidden, position, tokens, shift, members, begins, splitting=splitting
     )
-    return dict(zip(rows, chosen.tolist(), strict=True)), running
+    return dict(zip(rows, read_tokens(chosen), strict=True)), running
 
 
 def _cut(widths: Sequence[int], most: int) -> list[slice]:

@@ -38,8 +38,6 @@ class Scheduler:
     packs
         Whether questions may stand side by side behind their picture; otherwise the prefix is
         repeated for each.
-    joins_pictures
-        Whether several pictures may run through the model at a time.
     pool
         Memory of finished rows, for new ones.
     whole
@@ -58,7 +56,6 @@ class Scheduler:
         max_tokens: int,
         *,
         packs: bool,
-        joins_pictures: bool,
         pool: BufferPool,
         whole: Callable[[Sequence[EncodedPicture]], AbstractContextManager[None]] | None = None,
         first: int = 0,
@@ -76,7 +73,6 @@ class Scheduler:
         self._last_prefix: tuple[EncodedPicture, CacheRows, Any] | None = None
         """The prefix of a picture of which further questions wait."""
         self._most = _TOKENS_GPU if model.device.type == "cuda" else TOKENS_CPU
-        self._most_of_pictures = self._most if joins_pictures else 0
         self._window = _window(model.config.get_text_config())
 
     @property
@@ -258,7 +254,7 @@ class Scheduler:
             seen, part, shift = self._last_prefix
             made[id(seen)] = part, shift
         new = {id(seen): seen for seen in pictures if id(seen) not in made}
-        for group in groups_of_like_shape(list(new.values()), self._most_of_pictures):
+        for group in groups_of_like_shape(list(new.values()), self._most):
             prefill = Prefill.of(self.model, group)
             for place, seen in enumerate(group):
                 shift = None if prefill.shift is None else prefill.shift[place : place + 1]
@@ -269,8 +265,7 @@ class Scheduler:
         """Answer rows one length at a time, where they cannot stand side by side."""
         lengths: dict[tuple[object, ...], list[tuple[int, EncodedPicture, Sequence[int]]]] = {}
         for row in rows:
-            alone = 0 if self._most_of_pictures else id(row[1])
-            lengths.setdefault((len(row[1].prefix), row[1].shape, alone), []).append(row)
+            lengths.setdefault((len(row[1].prefix), row[1].shape), []).append(row)
         for same in lengths.values():
             pictures = list({id(seen): seen for _, seen, _ in same}.values())
             place = {id(seen): at for at, seen in enumerate(pictures)}

@@ -86,8 +86,7 @@ class TokenSampler:
             if noted:
                 self._note(torch.softmax(_wide(scores), dim=-1), rows, noted)
             chosen = scores.argmax(dim=-1)  # that of a NaN where there is any
-            _check_numbers(scores.gather(-1, chosen[:, None]))
-            return chosen
+            return chosen.masked_fill(scores.gather(-1, chosen[:, None])[:, 0].isnan(), -1)
         chances = torch.softmax(_wide(scores) / self.temperature, dim=-1)
         if self.top_p < 1:
             ranked, order = chances.sort(dim=-1, descending=True, stable=True)
@@ -98,13 +97,13 @@ class TokenSampler:
         if noted:
             self._note(chances / chances.sum(dim=-1, keepdim=True), rows, noted)
         passed = chances.cumsum(dim=-1)
-        _check_numbers(passed[:, -1])
         numbers = tensor_on(
             [self._streams[row].random() for row in rows], passed.device, passed.dtype
         )
         # a token of probability 0 spans nothing, so the number never falls on it
         chosen = torch.searchsorted(passed, (numbers * passed[:, -1])[:, None], right=True)[:, 0]
-        return chosen.clamp(max=scores.shape[-1] - 1).to(scores.device)
+        chosen = chosen.clamp(max=scores.shape[-1] - 1).masked_fill(passed[:, -1].isnan(), -1)
+        return chosen.to(scores.device)
 
     def _note(self, chances: Any, rows: Sequence[int], noted: Sequence[int]) -> None:
         """Store the wanted probabilities of the first token."""
@@ -128,9 +127,18 @@ class TokenSampler:
             }
 
 
-def _check_numbers(values: Any) -> None:
-    if bool(values.isnan().any()):
+def read_tokens(chosen: Any) -> list[int]:
+    """Read drawn tokens back from the device, in one wait for it.
+
+    Raises
+    ------
+    FloatingPointError
+        Some scores were NaN.
+    """
+    tokens: list[int] = chosen.tolist()
+    if min(tokens, default=0) < 0:
         raise FloatingPointError("the model's scores of the next token are NaN")
+    return tokens
 
 
 def _wide(scores: Any) -> Any:

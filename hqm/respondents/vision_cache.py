@@ -15,7 +15,7 @@ from hqm.respondents.attention import moved_to, tensor_on
 from hqm.respondents.batching import Prompt
 from hqm.respondents.hf_inputs import CannotSplit, EncodedPicture, Reader
 from hqm.respondents.kv_cache import STATES, CacheRows, Layers, layers_of
-from hqm.respondents.token_sampling import TokenSampler
+from hqm.respondents.token_sampling import TokenSampler, read_tokens
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def decode_rows(
             scores = scores[tensor_on(owner, device)]
         chosen = chooser.choose(scores, alive)
         going = []
-        for at, (row, token) in enumerate(zip(alive, chosen.tolist(), strict=True)):
+        for at, (row, token) in enumerate(zip(alive, read_tokens(chosen), strict=True)):
             if not answers[row] or answers[row][-1] not in asked.ends:
                 answers[row].append(token)
             if answers[row][-1] not in asked.ends:
