@@ -82,10 +82,14 @@ class RequestQueue:
         return bool(self._again) or self._at < len(self.requests)
 
     @property
-    def shares(self) -> bool:
-        """Whether a picture has several questions; requests of one kind all have one, or none."""
-        pictures = {request.image for request in self.requests}
-        return pictures != {None} and len(pictures) < len(self.requests)
+    def pictured(self) -> bool:
+        """Whether the requests have pictures; those of one kind all have, or none has."""
+        return self.requests[0].image is not None
+
+    @property
+    def repeats(self) -> bool:
+        """Whether several requests are about one picture."""
+        return len({request.image for request in self.requests}) < len(self.requests)
 
     @property
     def next_picture(self) -> object:

@@ -122,7 +122,9 @@ class Engine:
         answers.
         """
         self._shares = True
-        """Whether there is anything to share: two questions in hand are about one picture."""
+        """Whether there is anything to gain: two questions in hand are about one picture, or their
+        answers are long.
+        """
         self._plain_checked: set[bool] = set()
         """With and without pictures: whether plain `generate` can read several prompts is known."""
         self._first = loaded.family.first_position
@@ -208,7 +210,8 @@ class Engine:
         limit
             How many rows may be answered at a time.
         """
-        self._shares = waiting.shares
+        # of long answers to single questions, others join where the first ones end
+        self._shares = waiting.pictured and (waiting.repeats or max_tokens > _SHORT_ANSWER)
 
         def flow() -> Scheduler:
             return self._flow(TokenSampler(temperature, top_p), max_tokens)
