@@ -11,6 +11,9 @@ import pytest
 from scipy import stats
 
 from hqm import psychometrics as psy
+from hqm.psychometrics.discriminability import holm_tests
+from hqm.psychometrics.families import MOST_UNITS
+from hqm.psychometrics.variance_components import solved
 
 Value = Callable[[np.ndarray], float]
 
@@ -424,3 +427,91 @@ def test_limits_of_agreement_by_the_noncentral_t() -> None:
     assert (flat.status, flat.bias.value, flat.deviation) == ("degenerate", 0.5, 0.0)
     level = psy.bland_altman([1.0, 2, 3, 4, 5], [5.0, 4, 3, 2, 1])
     assert (level.status, level.slope.status) == ("ok", "degenerate")
+
+
+def test_the_interval_of_an_agreement_over_other_items_by_hand() -> None:
+    rng = np.random.default_rng(11)
+    count, m, value = 12, 4, 0.7
+    left = 0.7 + rng.normal(0, 0.03, count)
+    x, y = rng.normal(0.5, 0.3, (2, m, 1)) + rng.normal(0, 0.006, (2, m, count))
+    for scaled in (True, False):
+        units = np.array([side.var(axis=0, ddof=1).mean() for side in (x, y)])
+        if not scaled:
+            units[:] = units.mean()
+        moved = x / np.sqrt(units[0]) - y / np.sqrt(units[1])
+        moved -= moved.mean(axis=0)
+        own = (count - 1) ** 2 / count * moved.var(axis=1, ddof=1)
+        whole = (count - 1) ** 2 / count * np.log(1 - left).var(ddof=1)
+        twice = (count - 1) / (count + 1) * (own**2).sum() / (2 * (m - 1) ** 2 * (1 - value) ** 2)
+        kept = max(whole - twice, whole / 2)
+        assert kept > whole / 2, "the noise that is found twice is told, not cut"
+        freedom = (count - 1) * (kept / whole) ** 2
+        half = stats.t.ppf(0.975, freedom) * math.sqrt(kept)
+        bounds = psy.agreement_bounds(value, left, x, y, scaled=scaled)
+        assert bounds is not None
+        assert (bounds.low, bounds.high) == pytest.approx(
+            (1 - 0.3 * math.exp(half), 1 - 0.3 * math.exp(-half))
+        )
+
+
+def test_families_are_numbered_and_very_many_alone_are_grouped() -> None:
+    assert psy.Relatives(("b", "a", "b")).units(3).tolist() == [1, 0, 1]
+    assert psy.Relatives().units(5).tolist() == [0, 1, 2, 3, 4]
+    many = psy.Relatives().units(MOST_UNITS + 3)
+    assert many.max() == MOST_UNITS - 1
+    assert many[-3:].tolist() == [0, 1, 2]
+    assert psy.Relatives(tuple("aabb" * 100)).units(400).tolist() == [0, 0, 1, 1] * 100
+
+
+def test_nothing_is_left_out_of_a_statistic_that_is_undefined() -> None:
+    everyone = psy.leave_one_out(lambda rows: math.nan, 6)
+    assert everyone.status == "degenerate"
+    alone = psy.leave_one_out(lambda rows: 0.5 if len(rows) == 6 else math.nan, 6)
+    assert alone.status == "degenerate"
+    whole = psy.leave_one_out(lambda rows: 0.5 if len(rows) < 6 else math.nan, 6)
+    assert whole.status == "degenerate"
+
+
+def test_administrations_that_differ_by_a_constant_have_no_test_of_equivalence() -> None:
+    x = np.array([0.1, 0.4, 0.35, 0.8])
+    for shift in (0.0, 0.05, 30.0):
+        assert psy.equivalence(x, x + shift, 0.1).status == "degenerate"
+    assert psy.equivalence(x, [0.1, 0.4, 0.35, 0.8 + 1e-6], 0.1).status == "ok"
+
+
+def test_equations_of_components_are_solved_as_numpy_does() -> None:
+    rng = np.random.default_rng(12)
+    matrix = rng.normal(0, 1, (4, 3, 3)) * [1.0, 20.0, 0.05] * [[2.0], [7.0], [0.5]]
+    totals = rng.normal(0, 1, (4, 3))
+    values, mixed = solved(matrix, totals)
+    assert not mixed
+    assert values == pytest.approx(np.linalg.solve(matrix, totals[..., None])[..., 0])
+    matrix[1, :, 2] = 2 * matrix[1, :, 1]
+    none, mixed = solved(matrix, totals)
+    assert mixed
+    assert np.isnan(none).all()
+    others, mixed = solved(matrix, totals, tolerant=True)
+    assert not mixed
+    assert np.isnan(others[1]).all()
+    assert others[[0, 2, 3]] == pytest.approx(values[[0, 2, 3]])
+
+
+def test_scores_are_corrected_by_the_pooled_errors_of_the_judge() -> None:
+    rng = np.random.default_rng(13)
+    truth = (rng.random((5, 400)) < np.linspace(0.3, 0.7, 5)[:, None]).astype(float)
+    judge = np.where(rng.random(truth.shape) < 0.1, 1 - truth, truth)
+    human = np.where(rng.random(truth.shape) < 0.5, truth, np.nan)
+    seen = np.isfinite(human)
+    yes, no = judge[seen & (truth == 1)], judge[seen & (truth == 0)]
+    for got, row in zip(psy.rogan_gladen_scores(judge, human), judge, strict=True):
+        wanted = psy.rogan_gladen(row.mean(), 400, yes.mean(), len(yes), 1 - no.mean(), len(no))
+        assert (got.value, got.low, got.high) == pytest.approx(
+            (wanted.value, wanted.low, wanted.high), nan_ok=True
+        )
+        assert got.fixed == wanted.fixed
+
+
+def test_no_pair_has_one_test() -> None:
+    assert holm_tests(0, 0) == 1
+    assert holm_tests(10, 4) == pytest.approx(1 + 9 * 0.6)
+    assert holm_tests(10, 10) == pytest.approx(1)
