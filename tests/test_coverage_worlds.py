@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.conftest import NIGHTLY
 from tests.perf.coverage_worlds import (
     Array,
     Respondents,
@@ -18,7 +19,7 @@ from tests.perf.coverage_worlds import (
     worlds,
 )
 
-DRAWN = 600
+DRAWN = 600 if NIGHTLY else 300
 
 
 def by_drawing(
@@ -88,7 +89,7 @@ def test_truths_are_averages_over_drawn_studies(name: str) -> None:
 
 def test_others_are_many_respondents() -> None:
     rng = np.random.default_rng(2)
-    world = replace(worlds()["plain", 40], respondents=1000)
+    world = replace(worlds()["plain", 40], respondents=1000 if NIGHTLY else 600)
     exact, many = truths(world, population(world)), truths(world, draw_respondents(world, rng))
     for what, value in exact.items():
         assert many[what] == pytest.approx(value, abs=0.004 + 0.12 * (1 - abs(value)))
