@@ -212,7 +212,8 @@ def dimensionality(
 
 def _with_ability(x: Array) -> Flags:
     """(respondents,): who is neither always right nor always wrong; others have no finite ability."""
-    return np.asarray((np.nanmin(x, axis=1) < 1) & (np.nanmax(x, axis=1) > 0))
+    # a comparison with NaN is false, so that who answered nothing is left out
+    return np.asarray((x < 1).any(axis=1) & (x > 0).any(axis=1))
 
 
 def _left_over(

@@ -24,7 +24,7 @@ from hqm.auditing.audit import Audit, BenchmarkAudit, RespondentScores
 from hqm.files.cache import safe_name
 from hqm.forms.make_forms import read_form
 from hqm.types import Cell, Estimate, Form, Interval, Item
-from tests.conftest import Run, write_benchmark
+from tests.conftest import Run, needs_torch, write_benchmark
 from tests.messages import tells
 
 DELETED = "the key is taken out"
@@ -851,7 +851,13 @@ def test_what_the_machine_refuses_is_no_fault_of_the_program(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-@pytest.mark.parametrize("words", ["list benchmarks", "audit --dry-run {dogs} -r hf/shapes:steady"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "list benchmarks",
+        pytest.param("audit --dry-run {dogs} -r hf/shapes:steady", marks=needs_torch),
+    ],
+)
 def test_output_that_nobody_takes_is_a_sentence_or_nothing(dogs: Path, words: str) -> None:
     hqm_, arguments = [sys.executable, "-m", "hqm"], words.format(dogs=dogs).split()
     with open("/dev/full", "w", encoding="utf-8") as full:

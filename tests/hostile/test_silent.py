@@ -16,7 +16,7 @@ from PIL import Image
 import hqm
 from hqm.respondents.base import KEY, RespondentName
 from hqm.store.sqlite import connect, writing
-from tests.conftest import Run, write_benchmark
+from tests.conftest import Run, needs_torch, write_benchmark
 from tests.messages import pattern_of, tells
 
 Row = dict[str, Any]
@@ -185,6 +185,7 @@ def test_a_picture_that_cannot_be_shown_is_missing_and_no_fault_of_the_server(
             picture_bytes(tmp_path / name)
 
 
+@needs_torch
 @pytest.mark.parametrize(
     ("fault", "change"),
     [
@@ -220,6 +221,7 @@ def test_a_model_whose_weights_are_not_whole_is_refused(
         )
 
 
+@needs_torch
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_scores_of_nan_end_a_respondent(
     monkeypatch: pytest.MonkeyPatch, temperature: float
