@@ -166,7 +166,7 @@ def test_an_audit_that_people_scored_says_what_they_found(
         *command, "--set", "levels=answer", "--out", out, "--store", tmp_path / "s.db"
     )
     assert code == 0
-    shares = {"InstructBLIP": "0.780", "LLaVA": "0.764"}
+    shares = {"InstructBLIP": "78.0", "LLaVA": "76.4"}
     said = ", ".join(f"{name} {share}" for name, share in shares.items())
     assert f"By people: {said} (faithscore, 180 answers)." in (out / "evidence.html").read_text()
     assert "By people" in printed

@@ -216,7 +216,7 @@ def status(
         if not tables:
             raise UsageError("there is no label yet", place=str(plan), remedy="Label first.")
         layout = importlib.import_module("hqm.reports.latex_tables")
-        write_together({to: layout.formatted(tables, to.suffix, siunitx=True)})
+        write_together({to: layout.formatted(tables, to.suffix)})
 
 
 def _beside_tables(beside: PeopleBeside) -> list[Any]:
