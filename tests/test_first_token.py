@@ -1,4 +1,4 @@
-"""P(yes), P(no) and P(letters) from servers: against the local model's own, and what `--expected`
+"""P(yes), P(no) and P(letters) from servers: against the local model's own, and what `--set expected=true`
 makes of them.
 """
 
@@ -339,7 +339,7 @@ def test_expected_asks_once_and_says_what_it_is(tmp_path: Path) -> None:
             str(tmp_path),
             "-q",
         ]
-        done = CliRunner().invoke(program(), [*command, "--expected"])
+        done = CliRunner().invoke(program(), [*command, "--set", "expected=true"])
         assert done.exit_code == 0, done.output
         assert len(server.asked) == 4 * 48, "nobody is asked twice"
         alone = [
@@ -351,7 +351,8 @@ def test_expected_asks_once_and_says_what_it_is(tmp_path: Path) -> None:
             "--forms",
             "original",
             "-q",
-            "--expected",
+            "--set",
+            "expected=true",
         ]
         cold = CliRunner().invoke(
             program(), [*alone, "--temperature", "0", "--out", str(tmp_path / "cold")]
@@ -379,7 +380,7 @@ def test_expected_asks_once_and_says_what_it_is(tmp_path: Path) -> None:
     )
     said = " ".join(cold.output.split())
     assert tells(said, "rerun.none-at-zero")
-    refused = CliRunner().invoke(program(), [*command, "--expected", "--runs", "3"])
+    refused = CliRunner().invoke(program(), [*command, "--set", "expected=true", "--runs", "3"])
     assert isinstance(refused.exception, hqm.UsageError)
     assert "--runs 3 asks it again" in str(refused.exception)
 
@@ -399,7 +400,8 @@ def test_longer_answers_have_no_expected_reliability(tmp_path: Path) -> None:
         "16",
         "--forms",
         "original",
-        "--expected",
+        "--set",
+        "expected=true",
         "-q",
         "--set",
         "workers=1",

@@ -310,7 +310,9 @@ class Asking:
     ] = None
     seed: Annotated[
         int | None,
-        Setting("The base seed, from which every request's own seed is derived."),
+        typer.Option(
+            metavar="N", help="The base seed, from which every request's own seed is derived."
+        ),
     ] = None
     probabilities: Annotated[
         bool,
@@ -318,12 +320,9 @@ class Asking:
     ] = False
     expected: Annotated[
         bool,
-        typer.Option(
-            "--expected",
-            help=(
-                "Ask the original form once, and compute from the probabilities of"
-                " the first word what reruns would show."
-            ),
+        Setting(
+            "Ask the original form once, and compute from the probabilities of the first word"
+            " what reruns would show."
         ),
     ] = False
     retry_errors: Annotated[
@@ -377,7 +376,7 @@ class Asking:
     def __post_init__(self) -> None:
         if self.expected and self.runs > 2:
             raise UsageError(
-                f"--expected asks the original form once, and --runs {self.runs} asks it again",
+                f"expected=true asks the original form once, and --runs {self.runs} asks it again",
                 remedy="Leave out one of the two.",
             )
 

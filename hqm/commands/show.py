@@ -46,7 +46,7 @@ def _tables() -> Any:
     return importlib.import_module("hqm.reports.tables")
 
 
-# --- --expected ---
+# --- expected=true ---
 
 _WITHOUT = (
     "captions have none, recorded answers and some servers give none, and answers that were stored"
@@ -68,7 +68,7 @@ def probability_counts(session: Session) -> None:
 
 
 def expectations(result: Audit) -> None:
-    """Print what the expected numbers rest on, or why there is none (`hqm audit --expected`)."""
+    """Print what the expected numbers rest on, or why there is none (`hqm audit --set expected=true`)."""
     from hqm.indicators.flags import FLAGS
 
     for audited in result.audits:

@@ -319,7 +319,7 @@ def seeds(given: argparse.Namespace) -> None:
         for what, who, more in (
             ("seed 0, three models", names, []),
             ("seed 0 again", names[:1], []),
-            ("seed 1", names[:1], ["--set", "seed=1"]),
+            ("seed 1", names[:1], ["--seed", "1"]),
         ):
             place = folder / what.replace(" ", "_")
             asked = [part for name in who for part in ("-r", name)]
