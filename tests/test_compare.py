@@ -31,7 +31,13 @@ from hqm import (
 from hqm.auditing.auditor import LeftOutRecord, read, written
 from hqm.commands.options import RunOptions
 from hqm.commands.rescoring import read_again
-from hqm.comparison.measure_tests import agreements, closer, respondent_tests, separations
+from hqm.comparison.measure_tests import (
+    agreements,
+    by_types,
+    closer,
+    respondent_tests,
+    separations,
+)
 from hqm.psychometrics import (
     LeftOutScores,
     difference_over_clusters,
@@ -378,14 +384,45 @@ def measure(
     return Measure(label=label, scores=given, pairs=pairs, better=better, **settings)  # type: ignore[arg-type]
 
 
-def test_agreement_turns_scores() -> None:
+def test_agreement_turns_scores_and_counts_the_best() -> None:
     good = np.arange(12.0)
     names = [f"m{i}" for i in range(12)]
     (agreement,) = agreements(
-        [measure("a", good), measure("b", 1 - good / 12, better="lower")], names, None
+        [measure("a", good), measure("b", 1 - good / 12, better="lower")], names, None, 0
     )
     values = agreement.pearson.value, agreement.spearman.value, agreement.tau.value
     assert values == pytest.approx((1, 1, 1))
+    assert agreement.subsets.all is not None
+    assert (agreement.subsets.all.top_k, agreement.subsets.all.chance) == (3, 9 / 12)
+
+
+def test_types_of_two_benchmarks_are_traits_by_methods() -> None:
+    """The ratio of two types by hand: mean r between them over the root of the r within each."""
+    rng = np.random.default_rng(5)
+    names = [f"m{i}" for i in range(12)]
+    trait = rng.normal(size=(2, 12))
+    columns = np.stack([trait + 0.3 * rng.normal(size=(2, 12)) for _ in range(2)])
+
+    def typed(label: str, rows: Array, **more: object) -> Measure:
+        kinds = {
+            k: dict(zip(names, row.tolist(), strict=True))
+            for k, row in zip(("count", "colour"), rows, strict=True)
+        }
+        return measure(label, rows.mean(axis=0), by_type=kinds, **more)  # type: ignore[arg-type]
+
+    # the second benchmark counts errors; "again" reads the answers of the first by another metric
+    first, second = typed("a", columns[0]), typed("b", -columns[1], better="lower")
+    again = typed("again", rng.normal(size=(2, 12)), answers="a")
+    table, ratios = by_types([first, again, second], names)
+    assert table is not None
+    assert (table.traits, table.methods) == (("count",) * 2 + ("colour",) * 2, ("a", "b") * 2)
+    r = np.corrcoef([columns[0, 0], columns[1, 0], columns[0, 1], columns[1, 1]])
+    assert np.array(table.correlations) == pytest.approx(r)
+    assert (table.convergent, table.over_hetero_trait) == ((2, 2), (4, 4))
+    ratio = r[:2, 2:].mean() / math.sqrt(r[0, 1] * r[2, 3])
+    assert ratios["count ~ colour"].value == pytest.approx(ratio)
+    assert list(ratios) == ["count ~ colour"]
+    assert by_types([first, again], names) == (None, {})
 
 
 def test_williams_finds_the_measure_that_goes_with_the_truth() -> None:
@@ -624,7 +661,9 @@ def test_a_measure_keeps_its_numbers_whatever_it_is_compared_with(
         three.differences[0].others,
     )
     assert pair.to_json() == compare_audits(two[1]).to_json()
-    json.loads(pair.to_json())
+    data = json.loads(pair.to_json())
+    assert {"types", "distinct"} <= set(data)
+    assert data["agreements"][0]["subsets"]["all"]["n"] == len(pair.respondents)
 
 
 def hostile(audits: list[BenchmarkAudit]) -> Comparison:

@@ -27,7 +27,7 @@ from hqm.reports.comparison_answers import (
 
 from hqm import BudgetRow, Comparison, Difference, ErrorBudget, Estimate, Interval
 from hqm.comparison.measures import Agreement, Separation
-from hqm.psychometrics import Coefficient, ReliabilityDifference
+from hqm.psychometrics import BenchmarkAgreement, Coefficient, ReliabilityDifference
 from tests.messages import tells, text_of
 from tests.test_compare import measure
 
@@ -93,6 +93,8 @@ def comparison(
         "differences": tuple(differences),
         "agreements": (),
         "closer": (),
+        "types": None,
+        "distinct": {},
         "separations": (),
         "ranks": {},
         "protocol": ("A 1: 400 items", "B 1: 40 items"),
@@ -342,8 +344,9 @@ def separation(opposed: int, only_first: int, only_second: int, both: int) -> Se
 
 
 def test_order_and_separation() -> None:
+    subsets = BenchmarkAgreement()
     r = Coefficient(0.7, 0.3, 0.9, 10)
-    agreement = Agreement("a", "b", r, r, r, NAN, 10)
+    agreement = Agreement("a", "b", r, r, r, subsets, NAN, 10)
     alike = comparison([], separations=(separation(0, 5, 1, 20),), agreements=(agreement,))
     table = next(table for table in comparison_tables(alike) if table.name == "agreement")
     (row,) = table.rows

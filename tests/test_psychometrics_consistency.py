@@ -4,7 +4,7 @@ implementations.
 
 import math
 import warnings
-from itertools import permutations
+from itertools import combinations, permutations
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +107,8 @@ def test_alpha_of_brennans_first_data_set() -> None:
     assert alpha.varying.value == pytest.approx(0.8515, abs=5e-5)
     assert (alpha.k, alpha.k_varying) == (12, 11)
     assert alpha.coefficient.flags == ("RANK_DEFICIENT", "ZERO_VARIANCE_ITEMS")
+    assert psy.kr21(BRENNAN_1).value == pytest.approx(0.761129, abs=5e-7)
+    assert psy.lambda2(BRENNAN_1).value == pytest.approx(0.878084, abs=5e-7)
 
 
 @pytest.mark.data
@@ -125,6 +127,14 @@ def test_the_agreeableness_items() -> None:
 
 def test_omega_of_thurstones_tests() -> None:
     assert psy.omega_t(with_covariance(THURSTONE, 213)).value == pytest.approx(0.891455, abs=5e-7)
+
+
+def test_split_halves_of_the_hqm_paper() -> None:
+    halves = psy.split_half(TABLE_5, np.random.default_rng(0))
+    assert (halves.splits, halves.exhaustive, halves.undefined) == (35, True, 0)
+    assert (halves.mean, halves.minimum, halves.maximum) == pytest.approx(
+        (0.9654, 0.8923, 0.9896), abs=5e-5
+    )
 
 
 def test_families_of_the_hqm_paper() -> None:
@@ -220,23 +230,30 @@ def test_alpha_against_pingouin(x: np.ndarray) -> None:
     assert alpha.value == pytest.approx(float(value), abs=1e-9)
 
 
-@given(tables, st.randoms(use_true_random=False), st.floats(0.1, 4), st.floats(-2, 2))
+varied = arrays(
+    float,
+    st.tuples(st.integers(8, 12), st.integers(3, 6)),
+    elements=st.floats(0, 1, width=16),
+    fill=st.nothing(),
+)
+"""More respondents than items, each cell drawn alone, so that hardly a column is constant."""
+
+
+@given(varied, st.randoms(use_true_random=False), st.floats(0.1, 4), st.floats(-2, 2))
 @settings(max_examples=40, deadline=None)
 def test_order_shift_and_scale_do_not_matter(
     x: np.ndarray, random: object, scale: float, shift: float
 ) -> None:
-    assume(
-        np.ptp(x.sum(axis=1)) >= 0.05
-        and (np.ptp(x, axis=0) >= 1e-2).all()
-        and len(x) > x.shape[1] + 1
-    )
+    assume(np.ptp(x.sum(axis=1)) >= 0.05 and (np.ptp(x, axis=0) >= 1e-2).all())
     rows, columns = list(range(len(x))), list(range(x.shape[1]))
     random.shuffle(rows)  # type: ignore[attr-defined]
     random.shuffle(columns)  # type: ignore[attr-defined]
     moved = scale * x[rows][:, columns] + shift
-    original, other = (psy.cronbach_alpha(y).coefficient for y in (x, moved))
-    if original.status == other.status == "ok" and abs(original.value) < 50:
-        assert other.value == pytest.approx(original.value, abs=1e-5)
+    for function in (lambda y: psy.cronbach_alpha(y).coefficient, psy.lambda2):
+        original, other = function(x), function(moved)
+        if original.status == other.status == "ok" and abs(original.value) < 50:
+            assert other.value == pytest.approx(original.value, abs=1e-5)
+    assert psy.lambda2(x).value >= psy.cronbach_alpha(x).coefficient.value - 1e-9
 
 
 def test_missing_scores_leave_out_the_respondent_or_the_item() -> None:
@@ -284,6 +301,19 @@ def test_stratified_alpha_against_its_definition_and_random_splits() -> None:
     )
     # true reliability of the total: var of 5a + 5b over that plus ten unit errors
     assert alpha.value == pytest.approx(50 / 60, abs=0.06)
+    assert not psy.split_half(np.hstack([x, x]), np.random.default_rng(7)).exhaustive
+
+
+def test_all_halves_against_a_loop() -> None:
+    x = np.random.default_rng(8).normal(size=(9, 5)) + np.random.default_rng(9).normal(size=(9, 1))
+    values = []
+    for half in combinations(range(5), 2):
+        r = np.corrcoef(x[:, half].sum(1), np.delete(x, half, axis=1).sum(1))[0, 1]
+        values.append(2 * r / (1 + r))
+    halves = psy.split_half(x, np.random.default_rng(0))
+    assert (halves.splits, halves.mean, halves.minimum) == pytest.approx(
+        (10, np.mean(values), min(values))
+    )
 
 
 def test_a_family_is_drawn_as_a_whole() -> None:
@@ -313,21 +343,26 @@ ABSENT = {
     ("status", "x"), [(s, x) for s, many in ABSENT.items() for x in many], ids=repr
 )
 def test_what_does_not_exist_says_why(status: str, x: np.ndarray) -> None:
+    rng = np.random.default_rng(0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        coefficients = [psy.cronbach_alpha(x).coefficient]
+        coefficients = [psy.cronbach_alpha(x).coefficient, psy.kr21(x), psy.lambda2(x)]
         coefficients += [psy.stratified_alpha(x, ["a"] * x.shape[1]), psy.omega_t(x)]
+        halves = psy.split_half(x, rng)
     assert all(c.status != "ok" and c.reason and math.isnan(c.value) for c in coefficients), (
         coefficients
     )
-    assert {c.status for c in coefficients[:2]} == {status}
+    assert {c.status for c in coefficients[:4]} == {status}
+    assert halves.status == status
 
 
 def test_borderline_inputs_raise_no_warning() -> None:
+    rng = np.random.default_rng(0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert psy.omega_t(BRENNAN_1).status == "not_applicable"
         assert psy.omega_t(np.random.default_rng(0).normal(size=(9, 2))).status == "insufficient"
+        assert psy.kr21([[0.5, 1], [1, 0], [1, 1]]).status == "not_applicable"
         three = psy.cronbach_alpha([[1, 2], [2, 1], [3, 3]])
         assert three.coefficient.status == "ok"
         assert math.isnan(three.coefficient.low)
@@ -339,6 +374,7 @@ def test_borderline_inputs_raise_no_warning() -> None:
         assert psy.cronbach_alpha(opposed).coefficient.value < 0, (
             "a negative alpha is printed, not cut"
         )
+        assert psy.split_half([[1.0, 0], [0, 1.1], [1, 0]], rng).status in ("ok", "degenerate")
         assert psy.stratified_alpha(np.eye(4), ["a", "a", "a", "b"]).status == "insufficient"
         assert psy.family_dependence([1, 2, 3], list("abc")).icc.status == "not_applicable"
         assert psy.family_dependence([1, 2, 3], list("abc")).n_eff == 3
@@ -354,14 +390,17 @@ def test_borderline_inputs_raise_no_warning() -> None:
 
 
 def test_shapes_are_checked() -> None:
-    with pytest.raises(ValueError, match="respondents, items"):
-        psy.cronbach_alpha([1, 2, 3])
+    for function in (psy.cronbach_alpha, psy.kr21, psy.lambda2):
+        with pytest.raises(ValueError, match="respondents, items"):
+            function([1, 2, 3])
     with pytest.raises(ValueError, match="stratum"):
         psy.stratified_alpha(np.eye(4), ["a"])
     with pytest.raises(ValueError, match="family"):
         psy.family_dependence([1, 2], ["a"])
     with pytest.raises(ValueError, match="family"):
         psy.omega_t(TABLE_5, families=["a"])
+    with pytest.raises(ValueError, match="family"):
+        psy.lambda2(BRENNAN_1, families=["a"])
 
 
 def test_alpha_recovers_the_planted_reliability() -> None:

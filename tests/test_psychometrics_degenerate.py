@@ -160,6 +160,7 @@ ALSO: dict[str, Callable[[np.ndarray], Any]] = {
         x[0], types(x), ["ab"[i % 2] for i in range(x.shape[1])]
     ),
     "dimensionality": lambda x: psy.dimensionality(x[0], types(x), rng=gen(), permutations=19),
+    "benchmark_agreement": lambda x: psy.benchmark_agreement(*pair(x), gen(), halves=20),
     "answer_correlations": lambda x: psy.answer_correlations(
         *flat(x), np.tile(np.arange(x.shape[2]) // 2, x.shape[1])
     ),
@@ -185,6 +186,7 @@ ALSO: dict[str, Callable[[np.ndarray], Any]] = {
             "respondent": ("family", np.arange(x.shape[1]) // 2),
         },
     ),
+    "htmt": lambda x: psy.htmt(table(x), list("aabb"), "a", "b", gen(), replicates=50),
     "independent_differences": lambda x: psy.independent_differences(
         means(x)[0], np.full(x.shape[1], 1e-9)
     ),
@@ -197,16 +199,21 @@ ALSO: dict[str, Callable[[np.ndarray], Any]] = {
         if len(row)
     ],
     "judge_errors": lambda x: psy.judge_errors(x[0], x[-1]),
+    "kr21": lambda x: psy.kr21(x[0]),
     "label_error_candidates": lambda x: psy.label_error_candidates(
         x[0], rng=gen(), permutations=99
     ),
     "labels_at_random": lambda x: psy.labels_at_random(
         x[0], np.where(np.arange(x.shape[2]) % 2, x[-1], np.nan)
     ),
+    "lambda2": lambda x: psy.lambda2(table(x)),
     "metrics_beside_people": lambda x: psy.metrics_beside_people(
         dict(zip("ab", flat(x), strict=True)),
         flat(x)[0] + flat(x)[1],
         np.tile(np.arange(x.shape[2]) // 2, x.shape[1]),
+    ),
+    "multitrait_multimethod": lambda x: psy.multitrait_multimethod(
+        table(x), list("aabb"), list("cdcd")
     ),
     "noise_floor": lambda x: psy.noise_floor(means(x)[0], x.shape[2]),
     "omega_t": lambda x: psy.omega_t(table(x)),
@@ -229,6 +236,7 @@ ALSO: dict[str, Callable[[np.ndarray], Any]] = {
     "shift_heterogeneity_of_scores": lambda x: psy.shift_heterogeneity_of_scores(
         means(x)[-1] - means(x)[0], np.full(x.shape[1], 1e-9)
     ),
+    "split_half": lambda x: psy.split_half(x[0], gen(), draws=20),
     "stage_agreement": lambda x: psy.stage_agreement(
         x[0].ravel().round() % 2, x[-1].ravel().round() % 2
     ),
@@ -248,7 +256,7 @@ NO_ANSWERS = frozenset(
     "active_probabilities aggregate agreement_bounds benjamini_hochberg blind_solvability"
     " check_table compare_studies dawid_skene difference_over_clusters duplicate_items error_factor"
     " errors_from_disagreement expected_width forecast forecast_bounds grim scaled_scores holm"
-    " holm_in_order icc_of_mean item_response never_narrower planted_faults shared_variance"
+    " holm_in_order htmt_of icc_of_mean item_response never_narrower planted_faults shared_variance"
     " too_few_families too_few_respondents with_wrong_keys at_least holm_tests items_for_error"
     " labels_needed leakage_cues leave_one_out left_out_bounds length_cue own_words"
     " minimum_detectable_difference minres_loadings own_shifts pooled_labels prmse rater_replicates"
@@ -298,8 +306,8 @@ KINDS = (
 
 
 SLOW = frozenset(
-    "criterion_validity g_and_phi independent_differences kendall_w"
-    " krippendorff_alpha omega_of_types label_error_candidates omega_t paired_differences partial_pearson rank_stability rasch"
+    "benchmark_agreement criterion_validity g_and_phi htmt independent_differences kendall_w"
+    " krippendorff_alpha lambda2 omega_of_types label_error_candidates omega_t paired_differences partial_pearson rank_stability rasch"
     " rater_share reliability_difference repeated_measures stratified_alpha".split()
 )
 """What draws many random numbers or fits a model; it meets fewer sizes."""

@@ -41,6 +41,13 @@ def test_table_five_of_the_paper(table5: TableAudit) -> None:
     """
     assert value(table5, "consistency.alpha") == pytest.approx(0.961, abs=5e-4)
     assert value(table5, "consistency.mean_correlation") == pytest.approx(0.787, abs=5e-4)
+    halves = next(e for e in table5.estimates if e.indicator == "consistency.split_half")
+    assert halves.value == pytest.approx(0.9654, abs=5e-5)
+    assert (halves.detail["minimum"], halves.detail["maximum"], halves.detail["splits"]) == (
+        pytest.approx(0.8923, abs=5e-5),
+        pytest.approx(0.9896, abs=5e-5),
+        35,
+    )
     dependence = next(e for e in table5.estimates if e.indicator == "families.icc")
     assert dependence.value == pytest.approx(0.762, abs=5e-4)
     assert dependence.detail["n_effective"] == pytest.approx(10.06, abs=0.01)

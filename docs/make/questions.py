@@ -71,7 +71,7 @@ QUESTIONS = (
         "Do the items hang together?",
         "whether one total is a fair summary, and how many items it needs",
         tuple(
-            "alpha stratified_alpha omega_types alpha_types"
+            "alpha stratified_alpha omega_types alpha_types split_half lambda2 kr21"
             " alpha_standardized g phi own_strengths".split()
         ),
     ),

@@ -448,6 +448,18 @@ READING: Mapping[str, tuple[str, str]] = {
         "With few types the number depends on each of them.",
         "Alpha over the type scores is [value].",
     ),
+    "split_half": (
+        "A mean over random halves; the single halves vary.",
+        "Split halves give a reliability of [value] (Spearman and Brown).",
+    ),
+    "lambda2": (
+        "With few models and many items chance covariances push it up.",
+        "Guttman's lambda-2 is [value].",
+    ),
+    "kr21": (
+        "It is too low where items differ in difficulty, which they nearly always do.",
+        "KR-21 is [value].",
+    ),
     "alpha_standardized": (
         "It is about a sum of standardised items, which no leaderboard uses.",
         "Standardised alpha is [value].",

@@ -216,7 +216,9 @@ def default_text(name: str = "default") -> str:
 # What to do about a test that did not pass, with the number that it takes where the audit tells it.
 # ----------------------------------------------------------------------
 
-_GROWS = frozenset(("rho_g", "pearson", "icc_a1", "icc_c1", "ccc", "alpha", "omega_total"))
+_GROWS = frozenset(
+    ("rho_g", "pearson", "icc_a1", "icc_c1", "ccc", "alpha", "omega_total", "split_half")
+)
 """Statistics of a score's reliability: they grow with its items as Spearman and Brown's formula
 says.
 """

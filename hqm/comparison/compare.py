@@ -15,6 +15,7 @@ from hqm.auditing.auditor import parts_in
 from hqm.benchmark.corrected_keys import CorrectedKey
 from hqm.comparison.measure_tests import (
     agreements,
+    by_types,
     closer,
     column,
     respondent_tests,
@@ -129,6 +130,7 @@ def compare_audits(
         for b in a.audits
     }
     effective = _effective(measures, names, family_names)
+    table, ratios = by_types(measures, names)
     pairs = respondent_tests(measures, names)
     differences, goes_with = adjusted_together(
         tested(measures, names, family_names, effective, common, seed),
@@ -142,8 +144,10 @@ def compare_audits(
         length=common,
         indicators=side_by_side(measures, names, family_names),
         differences=differences,
-        agreements=tuple(agreements(measures, names, effective)),
+        agreements=tuple(agreements(measures, names, effective, seed)),
         closer=goes_with,
+        types=table,
+        distinct=ratios,
         separations=tuple(separations(measures, names, pairs)),
         ranks={
             label: dict(zip(names, tests.rank_intervals, strict=True))

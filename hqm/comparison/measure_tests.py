@@ -24,12 +24,16 @@ from hqm.psychometrics import (
     Coefficient,
     DependentCorrelations,
     LeftOutScores,
+    Multitrait,
     PairwiseDifferences,
     ReliabilityDifference,
+    benchmark_agreement,
     difference_over_clusters,
     holm,
+    htmt,
     independent_differences,
     kendall_tau_b,
+    multitrait_multimethod,
     pearson,
     reliability_difference,
     shared_variance,
@@ -45,6 +49,8 @@ from hqm.psychometrics.result import size_of
 
 Floats = npt.NDArray[np.float64]
 _Z = 1.959963984540054
+_ABSURD = 3.0
+"""A heterotrait-monotrait ratio beyond this says only that its denominator is next to nothing."""
 
 
 def column(measure: Measure, names: Sequence[str], scores: Scores | None = None) -> Floats:
@@ -54,12 +60,15 @@ def column(measure: Measure, names: Sequence[str], scores: Scores | None = None)
 
 
 def agreements(
-    measures: Sequence[Measure], names: Sequence[str], n_effective: float | None
+    measures: Sequence[Measure], names: Sequence[str], n_effective: float | None, seed: int
 ) -> list[Agreement]:
-    """Every pair of measures: their correlations."""
+    """Every pair of measures: correlations, overlap of the best, and how much the choice of
+    respondents matters.
+    """
     pairs = []
     for first, second in combinations(measures, 2):
         x, y = column(first, names), column(second, names)
+        rng = stream(seed, f"compare agreement {first.key} {second.key}")
         r = pearson(x, y, n_effective=n_effective)
         same = first.answers == second.answers
         reliabilities = [_reliability(m) for m in (first, second)]
@@ -72,6 +81,7 @@ def agreements(
                 r,
                 spearman(x, y, n_effective=n_effective),
                 kendall_tau_b(x, y, n_effective=n_effective),
+                benchmark_agreement(x, y, rng, k=min(3, max(1, len(names) - 1))),
                 corrected,
                 r.n,
             )
@@ -141,6 +151,42 @@ def _closer(
         )
         return Closer(label, left.label, right.label, none)
     return Closer(label, left.label, right.label, williams_test(first, second, third, int(size)))
+
+
+def by_types(
+    measures: Sequence[Measure], names: Sequence[str]
+) -> tuple[Multitrait | None, dict[str, Coefficient]]:
+    """Types as traits and measures as methods: Campbell and Fiske's table, and whether two types
+    are distinct.
+    """
+    # one reading of the same answers is no second method
+    methods = {m.answers: m for m in reversed(measures)}.values()
+    known = [
+        (kind, m)
+        for m in reversed(methods)
+        for kind, scores in m.by_type.items()
+        if len(scores) >= 3
+    ]
+    kinds = list(dict.fromkeys(kind for kind, _ in known))
+    shared = [kind for kind in kinds if sum(k == kind for k, _ in known) > 1]
+    if not shared:
+        return None, {}
+    chosen = [(kind, m) for kind in kinds for k, m in known if k == kind]
+    scores = np.stack([column(m, names, m.by_type[kind]) for kind, m in chosen], axis=1)
+    table = multitrait_multimethod(
+        scores, [kind for kind, _ in chosen], [m.label for _, m in chosen]
+    )
+    groups = [kind for kind, _ in chosen]
+    ratios = {f"{a} ~ {b}": _ratio(scores, groups, a, b) for a, b in combinations(shared, 2)}
+    return table, ratios
+
+
+def _ratio(scores: Floats, groups: Sequence[str], first: str, second: str) -> Coefficient:
+    ratio = htmt(scores, groups, first, second)
+    if ratio.status == "ok" and abs(ratio.value) > _ABSURD:
+        reason = "the measures of a type hardly correlate, so that the ratio is over almost nothing"
+        return Coefficient.absent("degenerate", reason, ratio.n)
+    return ratio
 
 
 def separations(

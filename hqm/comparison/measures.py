@@ -15,9 +15,11 @@ from hqm.auditing.budget import ErrorBudget
 from hqm.auditing.definitions import types_measured
 from hqm.imports.human_labels import by_people
 from hqm.psychometrics import (
+    BenchmarkAgreement,
     Coefficient,
     Contest,
     DependentCorrelations,
+    Multitrait,
     ReliabilityDifference,
 )
 from hqm.types import Cell, Estimate, json_data
@@ -269,6 +271,7 @@ class Agreement:
     pearson: Coefficient
     spearman: Coefficient
     tau: Coefficient
+    subsets: BenchmarkAgreement
     corrected: float
     n: int
 
@@ -364,6 +367,9 @@ class Comparison:
     differences: tuple[Difference, ...] = ()
     agreements: tuple[Agreement, ...] = ()
     closer: tuple[Closer, ...] = ()
+    types: Multitrait | None = None
+    distinct: Mapping[str, Coefficient] = field(default_factory=dict)
+    """Two types -> their heterotrait-monotrait ratio."""
     separations: tuple[Separation, ...] = ()
     ranks: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
     """Measure -> respondent -> the best and the worst rank that the tests of all pairs of

@@ -23,6 +23,7 @@ from hqm.indicators.indicator import (
     TEST_RETEST,
     Indicator,
     Result,
+    known,
     need,
     result,
     study_of,
@@ -32,12 +33,16 @@ from hqm.psychometrics import (
     ICC,
     Coefficient,
     Dimensionality,
+    aggregate,
     cronbach_alpha,
     dimensionality,
     fleiss_kappa,
     icc,
     icc_of_mean,
+    kr21,
+    lambda2,
     omega_of_types,
+    split_half,
     standardized_alpha,
     stratified_alpha,
     stream,
@@ -45,6 +50,8 @@ from hqm.psychometrics import (
 from hqm.psychometrics.type_strengths import LEVEL
 from hqm.scoring.metrics import Array
 from hqm.types import finite
+
+_HALVES = 200
 
 
 def _complete(case: Case) -> Array:
@@ -71,6 +78,15 @@ def _by_type(case: Case) -> Array:
     return np.stack([scores[:, labels == kind].mean(axis=1) for kind in case.once(_types)], axis=1)
 
 
+def _parts(case: Case) -> Array:
+    """(respondents, pictures): the sums over the complete items of each picture; the items where
+    every one stands alone.
+    """
+    included = np.isfinite(case.item_scores[0]).all(axis=0)
+    clusters = np.unique(case.clusters[included], return_inverse=True)[1]
+    return aggregate(case.once(_complete).T, clusters).T
+
+
 def _alpha(case: Case) -> Result:
     """Pictures are the parts of the test where several items share one; `of_items` takes the items
     as parts all the same.
@@ -83,6 +99,15 @@ def _alpha(case: Case) -> Result:
         items=study.k,
         parts=study.parts,
         of_items=finite(study.of_items),
+    )
+
+
+def _split_half(case: Case) -> Result:
+    """Pictures are split, not items, where several items share one."""
+    study = split_half(case.once(_parts), stream(case.seed, "consistency.halves"), draws=_HALVES)
+    value = replace(known(study.mean, study), n=study.n, n_items=case.once(_complete).shape[1])
+    return result(
+        value, low=finite(study.low), high=finite(study.high), splits=study.splits, parts=study.k
     )
 
 
@@ -109,6 +134,19 @@ def _alpha_types(case: Case) -> Result:
     )
 
 
+def _kr21(case: Case) -> Coefficient:
+    return replace(kr21(case.once(_complete)), n_items=case.once(_complete).shape[1])
+
+
+def _lambda2(case: Case) -> Coefficient:
+    return replace(lambda2(case.once(_parts)), n_items=case.once(_complete).shape[1])
+
+
+_BINARY = need(
+    "item scores of 0 or 1",
+    lambda case: bool(np.isin(case.once(_complete), (0, 1)).all()),
+    "the item scores are not 0 or 1",
+)
 _TWO_TYPES = need(
     "two types", lambda case: len(case.once(_types)) >= 2, "there are fewer than two types"
 )
@@ -132,6 +170,42 @@ _CONSISTENCY = (
             " share one."
         ),
         explains=(cronbach_alpha,),
+    ),
+    Indicator(
+        name="kr21",
+        on_page=False,
+        unit=RELIABILITY,
+        title="KR-21",
+        family=_FAMILY,
+        needs=(MEAN_OF_ITEMS, _BINARY),
+        explains=(kr21,),
+        meaning="KR-21: alpha if all items were equally hard.",
+        compute=_kr21,
+    ),
+    Indicator(
+        name="lambda2",
+        on_page=False,
+        unit=RELIABILITY,
+        one_sided=True,
+        title="Guttman's lambda-2",
+        family=_FAMILY,
+        needs=(MEAN_OF_ITEMS,),
+        explains=(lambda2,),
+        meaning="Guttman's lambda-2, a closer lower bound than alpha.",
+        compute=_lambda2,
+    ),
+    Indicator(
+        name="split_half",
+        on_page=False,
+        unit=RELIABILITY,
+        family=_FAMILY,
+        needs=(MEAN_OF_ITEMS,),
+        compute=_split_half,
+        explains=(split_half,),
+        meaning=(
+            "Mean of random split halves (of pictures where items share one), stepped up by"
+            " Spearman and Brown."
+        ),
     ),
     Indicator(
         name="stratified_alpha",

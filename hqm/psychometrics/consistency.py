@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from hqm.psychometrics.result import (
     Array,
     Coefficient,
     Flags,
+    Outcome,
     Status,
     is_constant,
     shaped,
@@ -238,6 +240,70 @@ def relative_error(
     return RelativeError(sums, sizes, cluster_sums(residual, scored, labels)[0], m / (m - 1))
 
 
+def kr21(scores: npt.ArrayLike) -> Coefficient:
+    """Kuder and Richardson's formula 21: reliability from the mean and the variance of the totals
+    alone.
+
+    It takes all items as equally hard and falls below alpha where they are not.
+
+        KR-21 = k / (k - 1) (1 - mean (k - mean) / (k s2))
+
+    Kuder, G. F. and Richardson, M. W. (1937). Psychometrika, 2, 151-160.
+
+    - `scores`: (respondents, items) of 0 or 1; respondents with a missing score are left out.
+
+    There is no interval. The status is `not_applicable` where a score is not 0 or 1, and otherwise
+    that of alpha.
+    >>> round(kr21([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]).value, 4)
+    0.5833
+    """
+    x = complete_scores(scores)
+    m, k = x.shape
+    refusal = refusal_of(x, "KR-21")
+    if refusal:
+        return Coefficient.absent(*refusal, m)
+    if not np.isin(x, (0, 1)).all():
+        return Coefficient.absent("not_applicable", "the item scores are not 0 or 1", m)
+    total = x.sum(axis=1)
+    mean, spread = float(total.mean()), float(total.var(ddof=1))
+    value = k / (k - 1) * (1 - mean * (k - mean) / (k * spread))
+    return Coefficient(value, n=m, method="KR-21", flags=flags_of(x, value))
+
+
+def lambda2(scores: npt.ArrayLike, *, families: Sequence[str] = ()) -> Coefficient:
+    """Guttman's lambda 2, a lower bound of reliability that is never below alpha.
+
+        lambda2 = 1 - sum s2_i / s2_total + sqrt(k / (k - 1) sum_{i != j} s_ij^2) / s2_total
+
+    With few respondents and many items, chance covariances are squared and push it up (flag
+    `RANK_DEFICIENT`).
+
+    Guttman, L. (1945). Psychometrika, 10, 255-282.
+
+    - `scores`: (respondents, items); respondents with a missing score are left out.
+    - `families`: (complete respondents,): labels of relatives (`at_least`).
+
+    The status is `insufficient` below 3 respondents or 2 items and `degenerate` where all totals
+    agree.
+
+    >>> round(lambda2([[3, 4, 3], [1, 2, 2], [4, 4, 5], [2, 2, 3], [5, 3, 4]]).value, 4)
+    0.8745
+    """
+
+    def value(x: Array) -> float:
+        # the sum of all squared covariances is that of the respondents' inner products, a far
+        # smaller table
+        n, k = x.shape
+        centred = x - x.mean(axis=0)
+        variances = (centred**2).sum(axis=0) / (n - 1)
+        squares = float((((centred @ centred.T) / (n - 1)) ** 2).sum() - (variances**2).sum())
+        total = float((centred.sum(axis=1) ** 2).sum() / (n - 1))
+        off, root = total - float(variances.sum()), math.sqrt(k / (k - 1) * max(squares, 0.0))
+        return (off + root) / total if total > 0 else math.nan
+
+    return of_respondents(complete_scores(scores), value, "lambda 2", families)
+
+
 def too_wide(x: Array) -> str:
     """Why covariances of more items than respondents cannot be modelled."""
     return (
@@ -352,6 +418,94 @@ def standardized_alpha(scores: npt.ArrayLike) -> Coefficient:
     if alpha.status != "ok":
         return Coefficient.absent(alpha.status, alpha.reason, len(x))
     return Coefficient(alpha.value, n=len(x), method="standardised alpha", flags=alpha.flags)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitHalf(Outcome):
+    """Reliabilities of many splits of the items into halves.
+
+    `low` and `high` hold 95% of the splits: they show how much the choice of the split matters and
+    are no confidence interval. `undefined` counts splits where a half did not vary or r was -1.
+    """
+
+    n: int
+    k: int
+    mean: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    minimum: float = math.nan
+    maximum: float = math.nan
+    splits: int = 0
+    undefined: int = 0
+    exhaustive: bool = False
+
+
+def split_half(scores: npt.ArrayLike, rng: np.random.Generator, *, draws: int = 1000) -> SplitHalf:
+    """Split-half reliability over all splits into halves, or over random ones where there are more
+    than `draws`.
+
+        each split: 2 r / (1 + r), r = correlation of the two halves' totals (Spearman and Brown)
+
+    Spearman, C. (1910) and Brown, W. (1910). British Journal of Psychology, 3, 271-295 and 296-322.
+
+    - `scores`: (respondents, items or types); respondents with a missing score are left out.
+    - `rng`: Draws the splits where there are too many to try all.
+
+    The status is `insufficient` below 3 respondents or 2 items, `degenerate` where no split has a
+    value. With an odd number of items one half is longer by one, and the formula is an
+    approximation.
+
+    >>> result = split_half([[3, 4, 3, 2], [1, 2, 2, 1], [4, 4, 5, 5], [2, 2, 3, 1]],
+    ...     np.random.default_rng(0))
+    >>> result.splits, result.exhaustive, round(result.mean, 3)
+    (3, True, 0.961)
+    """
+    x = complete_scores(scores)
+    m, k = x.shape
+    refusal = refusal_of(x, "a split")
+    if refusal:
+        return SplitHalf.absent(*refusal, n=m, k=k)
+    half = k // 2
+    number = math.comb(k, half) // (2 if k % 2 == 0 else 1)
+    exhaustive = number <= draws
+    if exhaustive:
+        chosen = list(combinations(range(k), half))[:number]
+        mask = np.zeros((number, k))
+        np.put_along_axis(mask, np.array(chosen), 1.0, axis=1)
+    else:
+        mask = (rng.permuted(np.tile(np.arange(k), (draws, 1)), axis=1) < half).astype(np.float64)
+    x = x - x.mean(axis=0)
+    first_half = mask @ x.T
+    other = x.sum(axis=1)[None, :] - first_half
+    vx, vy = (first_half**2).sum(axis=1), (other**2).sum(axis=1)
+    scale = 1e-12 * float((x**2).sum())
+    ok = (vx > scale) & (vy > scale)
+    r = (first_half * other).sum(axis=1)[ok] / np.sqrt(vx[ok] * vy[ok])
+    r = r[r > -1 + 1e-12]
+    if not len(r):
+        return SplitHalf.absent(
+            "degenerate",
+            "in every split one half does not vary or the halves are opposed",
+            n=m,
+            k=k,
+            splits=len(mask),
+            undefined=len(mask),
+            exhaustive=exhaustive,
+        )
+    values = 2 * r / (1 + r)
+    low, high = np.quantile(values, [0.025, 0.975])
+    return SplitHalf(
+        m,
+        k,
+        mean=float(values.mean()),
+        low=float(low),
+        high=float(high),
+        minimum=float(values.min()),
+        maximum=float(values.max()),
+        splits=len(mask),
+        undefined=len(mask) - len(r),
+        exhaustive=exhaustive,
+    )
 
 
 def spearman_brown(reliability: float, factor: float) -> float:

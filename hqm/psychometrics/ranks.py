@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from hqm.psychometrics.correlation import paired
+from hqm.psychometrics.distributions import average_ranks, kendall_tau
 from hqm.psychometrics.result import (
     Array,
     Coefficient,
@@ -220,7 +221,7 @@ def top_k_overlap(
             "degenerate", "an administration gives all respondents the same score", n
         )
     sign = 1.0 if higher_is_better else -1.0
-    return Coefficient(float((among_best(sign * a, k) * among_best(sign * b, k)).sum()) / k, n=n)
+    return Coefficient(expected_overlap(sign * a, sign * b, k) / k, n=n)
 
 
 def among_best(x: Array, k: int) -> Array:
@@ -228,3 +229,108 @@ def among_best(x: Array, k: int) -> Array:
     boundary = np.sort(x)[-k]
     above, tied = x > boundary, x == boundary
     return np.asarray(above + tied * (k - above.sum()) / tied.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class SubsetAgreement:
+    """Pearson, Kendall's tau-b and the overlap of the best k on one choice of respondents."""
+
+    n: int
+    pearson: float
+    tau: float
+    top_k: float
+    k: int
+    chance: float
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkAgreement(Outcome):
+    """Agreement of two benchmarks on all respondents, on the best half, and over random halves.
+
+    `tau_range` holds 95% of the random halves and says how much the choice of respondents matters;
+    it is no confidence interval.
+    """
+
+    all: SubsetAgreement | None = None
+    top_half: SubsetAgreement | None = None
+    tau_range: tuple[float, float] = (math.nan, math.nan)
+
+
+def expected_overlap(x: npt.ArrayLike, y: npt.ArrayLike, k: int) -> float:
+    """How many respondents are expected among the best k of both; who is tied at the edge is drawn
+    by lot in each.
+
+    >>> expected_overlap([3, 2, 1, 0], [3, 1, 2, 0], 2), expected_overlap([3, 2, 2, 0],
+    ...     [3, 1, 2, 0], 2)
+    (1.0, 1.5)
+    """
+    a, b = paired(x, y)
+    return float((among_best(a, k) * among_best(b, k)).sum())
+
+
+def benchmark_agreement(
+    first: npt.ArrayLike,
+    other: npt.ArrayLike,
+    rng: np.random.Generator,
+    *,
+    halves: int = 200,
+    k: int = 3,
+) -> BenchmarkAgreement:
+    """How two benchmarks (or a benchmark and an aggregate of others) agree, over several choices of
+    respondents.
+
+    A correlation over models from the weakest to the strongest says little about whether the two
+    agree among those in contention. The best half is chosen by the mean of the ranks in both.
+
+    Perlitz, Y. et al. (2024). Do these LLM benchmarks agree? arXiv 2407.13696.
+
+    - `first, other`: (respondents,): higher is better in both; respondents that lack a score are
+      left out.
+    - `rng`: Draws the random halves.
+    - `k`: The length of the list of the best.
+
+    The status is `insufficient` below 3 respondents or where k exceeds their number, `degenerate`
+    where a benchmark does not vary. The half and the random halves need 6 respondents; a part that
+    cannot be had is None or NaN.
+
+    >>> result = benchmark_agreement([0.9, 0.8, 0.7, 0.4, 0.3, 0.2], [0.7, 0.8, 0.9, 0.3, 0.2, 0.4],
+    ...     np.random.default_rng(0))
+    >>> round(result.all.pearson, 3), round(result.top_half.pearson,
+    ...     3), result.all.top_k, result.all.chance
+    (0.831, -1.0, 3.0, 1.5)
+    """
+    x, y = paired(first, other)
+    n = len(x)
+    if n < 3 or not 1 <= k <= n:
+        return BenchmarkAgreement.absent(
+            "insufficient",
+            f"agreement needs 3 respondents and k among them, there are {n} and k is {k}",
+        )
+    if is_constant(x) or is_constant(y):
+        return BenchmarkAgreement.absent(
+            "degenerate", "all respondents have the same score in a benchmark"
+        )
+    whole = _subset(x, y, k)
+    if n < 6:
+        return BenchmarkAgreement(whole, reason=f"halves need 6 respondents, there are {n}")
+    size = (n + 1) // 2
+    best = np.argsort(-(average_ranks(x) + average_ranks(y)), kind="stable")[:size]
+    drawn = [rng.permutation(n)[:size] for _ in range(halves)]
+    taus = np.array([kendall_tau(x[i], y[i]) for i in drawn])
+    return BenchmarkAgreement(whole, _subset(x[best], y[best], min(k, size)), _middle(taus))
+
+
+def _middle(values: Array) -> tuple[float, float]:
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return math.nan, math.nan
+    low, high = np.quantile(known, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _subset(x: Array, y: Array, k: int) -> SubsetAgreement:
+    flat = is_constant(x) or is_constant(y)
+    r = math.nan if flat else float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
+    return SubsetAgreement(
+        len(x), r, kendall_tau(x, y), expected_overlap(x, y, k), k, k * k / len(x)
+    )

@@ -30,6 +30,7 @@ from hqm.psychometrics import (
     omega_t,
     pearson,
     spearman,
+    split_half,
     standardized_alpha,
     standardized_reliability,
     stream,
@@ -565,6 +566,21 @@ def _of_parts(
         "consistency.omega",
         label,
         omega_t(x, families=list(families)),
+        **shared,
+    )
+    halves = split_half(x, stream(seed, "table.halves"))
+    mean_of_halves = (
+        Coefficient(halves.mean, n=halves.n)
+        if halves.status == "ok"
+        else Coefficient.absent(halves.status, halves.reason, halves.n)
+    )
+    yield make(
+        "consistency.split_half",
+        label,
+        mean_of_halves,
+        minimum=finite(halves.minimum),
+        maximum=finite(halves.maximum),
+        splits=halves.splits,
         **shared,
     )
     pairs = [(i, j) for i in range(k) for j in range(i)]
