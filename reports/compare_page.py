@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hqm.reports.comparison_answers import (
     difference_in_words,
@@ -17,11 +17,9 @@ from hqm.reports.comparison_answers import (
     tests_said,
     to_report,
 )
-from hqm.reports.evidence_page import environment
-from hqm.reports.latex_tables import (
-    measured,
-)
-from hqm.reports.paper import quality
+from hqm.reports.evidence_page import Part, environment
+from hqm.reports.latex_tables import measured
+from hqm.reports.paper import arrow, quality, with_rank
 from hqm.reports.phrases import Points, counted
 from hqm.reports.report_figures import (
     axis_end,
@@ -32,7 +30,7 @@ from hqm.reports.report_figures import (
 )
 from hqm.reports.sentences import SOURCES, largest
 from hqm.reports.side_tables import TOOLS_TITLE, harness_tables
-from hqm.reports.tables import Column, Mark, Table, Text, number, short
+from hqm.reports.tables import Column, Table, Text, number, short
 
 from hqm import Comparison, Measure
 from hqm.psychometrics import Coefficient, MetricsBesidePeople
@@ -70,14 +68,10 @@ def _coefficient(coefficient: Coefficient | None) -> Text:
     )
 
 
-def _respondents(comparison: Comparison) -> str:
-    families = len(set(comparison.families.values()))
-    related = f" of {families} families" if families < len(comparison.respondents) else ""
-    return f"{counted(len(comparison.respondents), 'respondent')}{related}"
-
-
 def _protocol(comparison: Comparison) -> tuple[str, ...]:
-    tested = f"Tested over the same {_respondents(comparison)}."
+    many, families = len(comparison.respondents), len(set(comparison.families.values()))
+    related = f" of {families} families" if families < many else ""
+    tested = f"Tested over the same {counted(many, 'respondent')}{related}."
     if not comparison.respondents:
         tested = "The respondents differ: nothing is tested."
     return (tested, *(f"{line}." for line in comparison.protocol))
@@ -134,20 +128,19 @@ def beyond_chance(comparison: Comparison) -> tuple[str, ...]:
     """A sentence for every difference that is more than chance, the largest first, with the
     population that its test is about.
     """
+    whom = {
+        (True, True): "for these respondents and for others",
+        (True, False): "for these respondents",
+        (False, True): "for other respondents",
+    }
     sentences = []
     for d in sorted(comparison.differences, key=lambda d: -abs(d.others.difference)):
-        if not d.adjusted_these < 0.05 and not d.adjusted_others < 0.05:
+        shown = d.adjusted_these < 0.05, d.adjusted_others < 0.05
+        if shown not in whom:
             continue
         at = "" if d.length is None else f" at {number(d.length, 0)} items"
-        whom = (
-            "for these respondents and for others"
-            if d.adjusted_others < 0.05
-            else "for these respondents"
-        )
-        if not d.adjusted_these < 0.05:
-            whom = "for other respondents"
         pair = f"{d.first} {number(d.others.first)}, {d.second} {number(d.others.second)}"
-        sentences.append(f"{indicator_name(d.indicator)}{at}: {pair}; they differ {whom}.")
+        sentences.append(f"{indicator_name(d.indicator)}{at}: {pair}; they differ {whom[shown]}.")
     for c in comparison.closer:
         if c.adjusted < 0.05:
             nearer, farther = (c.first, c.second) if c.test.difference > 0 else (c.second, c.first)
@@ -158,33 +151,20 @@ def beyond_chance(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _leaderboard(comparison: Comparison) -> Table:
-    ranks = [comparison.ranks.get(m.label, {}) for m in comparison.measures]
-    order = sorted(
-        range(len(comparison.respondents)),
-        key=lambda i: (
-            comparison.measures[0].sign * -comparison.measures[0].scores[comparison.respondents[i]]
-        ),
-    )
+    first = comparison.measures[0]
+    order = sorted(comparison.respondents, key=lambda name: first.sign * -first.scores[name])
     columns = [Column("Respondent", "text")]
     for m in comparison.measures:
-        arrow = {"lower": " ↓", "higher": " ↑"}.get(m.better, "")
-        columns += [Column("score" + arrow, "interval", m.label), Column("ranks", "text", m.label)]
+        score = Column(f"score{arrow(m.better)}", "interval", m.label)
+        columns += [score, Column("ranks", "text", m.label)]
     rows = []
-    for i in order:
-        name = comparison.respondents[i]
+    for name in order:
         entries = [Text(short(name))]
-        for m, sure in zip(comparison.measures, ranks, strict=True):
-            score = measured(m.scores[name], *m.intervals.get(name, (None, None)))
-            low, high = sure.get(name, (0, 0))
-            mark: Mark = (
-                "best"
-                if (low, high) == (1, 1)
-                else "second"
-                if (low, high) == (2, 2) and len(order) > 2
-                else ""
-            )
+        for m in comparison.measures:
+            low, high = comparison.ranks.get(m.label, {}).get(name, (0, 0))
+            shown = measured(m.scores[name], *m.intervals.get(name, (None, None)))
             entries += [
-                replace(score, mark=mark),
+                with_rank(shown, (low, high), len(order)),
                 Text("–" if not low else str(low) if low == high else f"{low}–{high}"),
             ]
         rows.append(tuple(entries))
@@ -195,7 +175,7 @@ def _leaderboard(comparison: Comparison) -> Table:
         tuple(rows),
         notes=(
             (
-                f"Sorted by {comparison.measures[0].label}. Intervals: 95%, over pictures. Ranks:"
+                f"Sorted by {first.label}. Intervals: 95%, over pictures. Ranks:"
                 " those that are compatible with tests of all pairs of respondents (Holm over the"
                 " pairs of all measures). Bold and underlined: first and second, where no other"
                 " rank is."
@@ -249,15 +229,6 @@ def _agreement(comparison: Comparison) -> Table:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A folded part of the evidence: a heading, what its tables show, and the tables."""
-
-    title: str
-    sentences: tuple[str, ...]
-    tables: tuple[Table, ...]
-
-
 _PARTS: dict[str, tuple[tuple[str, ...], Callable[[Comparison], Sequence[str]]]] = {
     "Pairs of measures, tested": (("differences",), lambda made: tests_said(made)),
     "Which to trust for whom, at equal cost": (("forecast",), lambda made: forecasts_said(made)),
@@ -276,7 +247,7 @@ def parts(comparison: Comparison) -> tuple[Part, ...]:
     for title, (names, shows) in _PARTS.items():
         tables = tuple(made[name] for name in names if name in made)
         if tables:
-            every.append(Part(title, tuple(shows(comparison)), tables))
+            every.append(Part(title, tables, remarks=shows(comparison)))
     return tuple(every)
 
 

@@ -85,12 +85,11 @@ def _higher(
     """Whether a family shows a measure to be higher than another, for these respondents or for
     others.
     """
-    for d in _of(comparison, family):
-        if {d.first, d.second} == {label, other}:
-            shown = for_whom(d)[1 if others else 0]
-            if shown == ("first" if d.first == label else "second"):
-                return True
-    return False
+    return any(
+        {d.first, d.second} == {label, other}
+        and for_whom(d)[1 if others else 0] == ("first" if d.first == label else "second")
+        for d in _of(comparison, family)
+    )
 
 
 def most_reliable(comparison: Comparison, *, others: bool = False) -> str:
@@ -98,14 +97,16 @@ def most_reliable(comparison: Comparison, *, others: bool = False) -> str:
     there is none.
     """
     labels = [m.label for m in comparison.measures]
-    for label in labels:
+    best = (
+        label
+        for label in labels
         if all(
             _higher(comparison, "test_retest", label, other, others=others)
             for other in labels
             if other != label
-        ):
-            return label
-    return ""
+        )
+    )
+    return next(best, "")
 
 
 def largest_difference(comparison: Comparison) -> Difference | None:
@@ -123,10 +124,9 @@ def strongest(comparison: Comparison) -> str:
         return "It is not shown that any of these measures repeats better than another."
     these, others = for_whom(d)
     winner = these if these in _WON else others
-    more, less = (d.first, d.second) if winner == "first" else (d.second, d.first)
-    high, low = d.others.first, d.others.second
-    if winner == "second":
-        high, low = low, high
+    step = 1 if winner == "first" else -1
+    more, less = (d.first, d.second)[::step]
+    high, low = (d.others.first, d.others.second)[::step]
     family, _, statistic = d.indicator.partition(".")
     claim = f"{less} agrees less with people's labels than {more}"
     if family in _REPEATED:
@@ -302,8 +302,7 @@ def not_known(comparison: Comparison) -> tuple[str, ...]:
         ("fixed_models", "For these respondents"),
         ("model_population", "For other respondents"),
     ):
-        missing = comparison.tests[population].not_made
-        if missing:
+        if missing := comparison.tests[population].not_made:
             reasons = "; ".join(missing)
             sentences.append(
                 f"{whom}, {counted(sum(missing.values()), 'test')} could not be made: {reasons}."
@@ -503,16 +502,13 @@ def forecasts_said(comparison: Comparison) -> tuple[str, ...]:
                     f"{whom}, {pair.first} and {pair.second} cannot be forecast: {contest.reason}."
                 )
                 continue
-            better = pair.trusted(contest)
             values = (
                 f"forecast G {number(pair.g[0].value)} and {number(pair.g[1].value)} at {cost} each"
             )
-            if not better:
-                said = (
-                    f"it is not shown which of {pair.first} and {pair.second} to trust ({values})"
-                )
-            else:
-                other = pair.second if better == pair.first else pair.first
-                said = f"trust {better} rather than {other} ({values})"
-            sentences.append(f"{whom}, {said}.")
+            said = {
+                pair.first: f"trust {pair.first} rather than {pair.second}",
+                pair.second: f"trust {pair.second} rather than {pair.first}",
+                "": f"it is not shown which of {pair.first} and {pair.second} to trust",
+            }[pair.trusted(contest)]
+            sentences.append(f"{whom}, {said} ({values}).")
     return tuple(sentences)

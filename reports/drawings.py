@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from hqm.reports.item_tables import FACETS
-from hqm.reports.tables import ORACLE_TITLE, cell, find, number, short
+from hqm.reports.tables import ORACLE_TITLE, cell, detail_of, find, number, short
 
 from hqm import BenchmarkAudit, Cell, RespondentScores, labelled_by
 
@@ -141,12 +141,14 @@ class Drawing:
         title: str = "",
     ) -> None:
         """A line through points."""
-        path = _through(points)
-        dashed = f' stroke-dasharray="{dash}"' if dash else ""
         self._add(
-            f'path d="{path}" fill="none" stroke="{colour}" stroke-width="{_at(width)}"{dashed}',
             "path",
             title,
+            d=_through(points),
+            fill="none",
+            stroke=colour,
+            stroke_width=width,
+            stroke_dasharray=dash,
         )
 
     def dot(
@@ -159,11 +161,14 @@ class Drawing:
         opacity: float = 1,
     ) -> None:
         """A point; its title is shown when the pointer rests on it."""
-        seen = f' fill-opacity="{_at(opacity)}"' if opacity < 1 else ""
         self._add(
-            f'circle cx="{_at(x)}" cy="{_at(y)}" r="{_at(radius)}" fill="{colour}"{seen}',
             "circle",
             title,
+            cx=x,
+            cy=y,
+            r=radius,
+            fill=colour,
+            fill_opacity=opacity if opacity < 1 else "",
         )
 
     def area(
@@ -175,10 +180,14 @@ class Drawing:
         edge: str = "",
     ) -> None:
         """A closed shape."""
-        path = f"{_through(points)}Z"
-        stroke = f' stroke="{edge}" stroke-width="1.6"' if edge else ""
         self._add(
-            f'path d="{path}" fill="{colour}" fill-opacity="{_at(opacity)}"{stroke}', "path", title
+            "path",
+            title,
+            d=f"{_through(points)}Z",
+            fill=colour,
+            fill_opacity=opacity,
+            stroke=edge,
+            stroke_width=1.6 if edge else "",
         )
 
     def boxes(
@@ -191,10 +200,8 @@ class Drawing:
     ) -> None:
         """Many rectangles (left, top, width, height) of one colour, as one shape."""
         path = "".join(f"M{_at(x)} {_at(y)}h{_at(w)}v{_at(h)}h{_at(-w)}z" for x, y, w, h in corners)
-        stroke = f' stroke="{edge}"' if edge else ""
-        fill = f'fill="{colour}" fill-opacity="{_at(opacity)}"'
         if path:
-            self._add(f'path d="{path}" {fill}{stroke}', "path", title)
+            self._add("path", title, d=path, fill=colour, fill_opacity=opacity, stroke=edge)
 
     def whisker(self, low: float, high: float, y: float, colour: str, title: str = "") -> None:
         """A line across with a stroke at either end."""
@@ -209,14 +216,18 @@ class Drawing:
 
     def ring(self, x: float, y: float, radius: float, colour: str) -> None:
         """A circle that is not filled."""
-        place = f'cx="{_at(x)}" cy="{_at(y)}" r="{_at(radius)}"'
-        self._add(f'circle {place} fill="none" stroke="{colour}" stroke-width="1.6"', "circle", "")
+        self._add("circle", cx=x, cy=y, r=radius, fill="none", stroke=colour, stroke_width=1.6)
 
     def picture(self, data: str, x: float, y: float, width: float, height: float) -> None:
         """A picture given as a data URL, as large as fits."""
-        place = f'x="{_at(x)}" y="{_at(y)}" width="{_at(width)}" height="{_at(height)}"'
-        self._parts.append(
-            f'<image {place} preserveAspectRatio="xMidYMin meet" href={quoteattr(data)}/>'
+        self._add(
+            "image",
+            x=x,
+            y=y,
+            width=width,
+            height=height,
+            preserveAspectRatio="xMidYMin meet",
+            href=data,
         )
 
     def text(
@@ -233,18 +244,34 @@ class Drawing:
         mono: bool = False,
     ) -> None:
         """A line of text; `y` is its middle."""
-        weight = ' font-weight="600"' if bold else ""
-        weight += ' font-family="monospace"' if mono else ""
-        turn = f' transform="rotate(-90 {_at(x)} {_at(y)})"' if turned else ""
-        anchor = "" if side == "start" else f' text-anchor="{side}"'
-        place = f'x="{_at(x)}" y="{_at(y + 0.35 * size)}" font-size="{_at(size)}"'
-        self._parts.append(
-            f'<text {place} fill="{colour}"{anchor}{weight}{turn}>{escape(_printable(text))}</text>'
+        self._add(
+            "text",
+            text=text,
+            x=x,
+            y=y + 0.35 * size,
+            font_size=size,
+            fill=colour,
+            text_anchor="" if side == "start" else side,
+            font_weight="600" if bold else "",
+            font_family="monospace" if mono else "",
+            transform=f"rotate(-90 {_at(x)} {_at(y)})" if turned else "",
         )
 
-    def _add(self, element: str, name: str, title: str) -> None:
-        closed = f"><title>{escape(_printable(title))}</title></{name}>" if title else "/>"
-        self._parts.append(f"<{element}{closed}")
+    def _add(
+        self, name: str, title: str = "", text: str | None = None, **attributes: str | float
+    ) -> None:
+        """An element with its attributes, of which empty ones are left out."""
+        written = "".join(
+            f" {key.replace('_', '-')}={quoteattr(value if isinstance(value, str) else _at(value))}"
+            for key, value in attributes.items()
+            if value != ""
+        )
+        inside = f"<title>{escape(_printable(title))}</title>" if title else ""
+        inside += escape(_printable(text or ""))
+        empty = not inside and text is None
+        self._parts.append(
+            f"<{name}{written}/>" if empty else f"<{name}{written}>{inside}</{name}>"
+        )
 
     def finish(self, title: str, description: str) -> str:
         """The SVG element; it can be reached with the keyboard, and a screen reader reads title and
@@ -420,18 +447,11 @@ def scatter(
     share of faithful answers need not have the scale or direction of the metric: its axes are free,
     and no line of equality is drawn.
     """
-    pairs = [
-        (
-            r.cells[audit.reference].get(metric),
-            other_score(r, metric, other),
-            r.intervals.get(metric) or (None, None),
-        )
-        for r in audit.respondents
-    ]
     points = [
-        (x, y, span, name)
-        for (x, y, span), name in zip(pairs, names, strict=True)
-        if x is not None and y is not None
+        (x, y, r.intervals.get(metric) or (None, None), name)
+        for r, name in zip(audit.respondents, names, strict=True)
+        if (x := r.cells[audit.reference].get(metric)) is not None
+        and (y := other_score(r, metric, other)) is not None
     ]
     if not points:
         return ""
@@ -587,8 +607,7 @@ def item_map(audit: BenchmarkAudit, metric: str) -> tuple[str, int]:
 
 def _points(audit: BenchmarkAudit, metric: str) -> Mapping[str, Any]:
     """The items with difficulty, discrimination and answers; empty where this was not measured."""
-    estimate = find(audit, "items.discrimination", metric)
-    return (estimate.detail.get("map") or {}) if estimate is not None else {}
+    return detail_of(audit, "items.discrimination", "map", metric) or {}
 
 
 def _flagged(audit: BenchmarkAudit, metric: str) -> set[str]:

@@ -169,18 +169,11 @@ def _signatures(audits: Iterable[BenchmarkAudit]) -> list[tuple[str, str, str]]:
     """Every signature once: its anchor on the page, the estimate it signs, and the signature
     itself.
     """
-    lines: dict[str, tuple[str, str, str]] = {}
+    signed: dict[str, str] = {}
     for audit in audits:
         for e in audit.all_estimates:
-            lines.setdefault(
-                e.signature,
-                (
-                    tables.anchor(e.signature),
-                    f"{audit.benchmark} {e.indicator} {e.metric}",
-                    e.signature,
-                ),
-            )
-    return list(lines.values())
+            signed.setdefault(e.signature, f"{audit.benchmark} {e.indicator} {e.metric}")
+    return [(tables.anchor(line), name, line) for line, name in signed.items()]
 
 
 def _section(
@@ -190,11 +183,11 @@ def _section(
     held: Gate,
     version: str,
 ) -> dict[str, Any]:
-    groups = []
-    for n, part in enumerate(_parts(audit), 1):
-        there = [table for table in part.tables if table is not None]
-        if there or part.figures or part.remarks:
-            groups.append(replace(part, anchor=f"b{i}-{part.anchor or n}", tables=there))
+    numbered = [
+        replace(part, anchor=f"b{i}-{part.anchor or n}", tables=list(filter(None, part.tables)))
+        for n, part in enumerate(_parts(audit), 1)
+    ]
+    groups = [part for part in numbered if part.tables or part.figures or part.remarks]
     facets = dict.fromkeys(facet for example in audit.examples for facet in example["facets"])
     answerers = [a["respondent"] for example in audit.examples for a in example["answers"]]
     reading = to_read(audit)
@@ -296,11 +289,12 @@ def _parts(audit: BenchmarkAudit) -> Iterable[Part]:
     yield _judges(audit)
     yield _variance(audit)
     yield _items(audit, metric, made_of)
-    without = evidence_tables.not_blind(audit)
+    blind = tables.find(audit, "solvability.blind_accuracy")
+    known = blind is not None and blind.value is not None
     yield Part(
         "What can be known without the picture",
         evidence_tables.blind(audit),
-        remarks=[without] if without else [],
+        remarks=[] if known else [evidence_tables.not_measured(blind, "Blind solvability was")],
         anchor="blind",
     )
     yield Part("Unscored answers", [score_tables.states(audit)], anchor="states")
@@ -340,6 +334,8 @@ def _judges(audit: BenchmarkAudit) -> Part:
 
 def _items(audit: BenchmarkAudit, metric: str, made_of: str) -> Part:
     item_map, count = drawings.item_map(audit, metric)
+    discrimination = tables.find(audit, "items.discrimination", metric)
+    what = "Difficulty and discrimination were"
     return Part(
         "Items",
         [
@@ -353,24 +349,16 @@ def _items(audit: BenchmarkAudit, metric: str, made_of: str) -> Part:
                 made_of,
             ),
         ],
-        [] if item_map else [_why_no_map(audit, metric)],
+        [] if item_map else [evidence_tables.not_measured(discrimination, what)],
     )
-
-
-def _why_no_map(audit: BenchmarkAudit, metric: str) -> str:
-    estimate = tables.find(audit, "items.discrimination", metric)
-    reason = (
-        estimate.reason
-        if estimate is not None and estimate.reason
-        else "this audit holds no estimate of it"
-    )
-    return f"Difficulty and discrimination were not measured: {reason}."
 
 
 def _variance(audit: BenchmarkAudit) -> Part:
-    studies: list[Table | None] = []
-    for e in evidence_tables.crossed(audit):
-        studies += [evidence_tables.components(e), evidence_tables.decision(e)]
+    studies = [
+        made(e)
+        for e in evidence_tables.crossed(audit)
+        for made in (evidence_tables.components, evidence_tables.decision)
+    ]
     reasons = (
         e.reason
         for e in audit.all_estimates

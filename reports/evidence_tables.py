@@ -25,6 +25,7 @@ from hqm.reports.tables import (
     flag_words,
     interval,
     known,
+    leading,
     least,
     lost_note,
     meaning_of,
@@ -123,11 +124,16 @@ def budget_tables(audit: BenchmarkAudit) -> list[Table]:
             note = row.reason or (
                 f"not measured: {how_to_measure(audit, row.source)}" if not row.moves else ""
             )
-            ends = points.ends(row.low, row.high)
-            wide = points.said(row.any_wording) if row.any_wording is not None else ""
-            cells = (SOURCE_NAMES[row.source][0], points.said(row.half), wide)
-            shift = points.said(row.shift, sign=True)
-            lines.append((*map(Text, (*cells, shift, ends, ", ".join(own), note)),))
+            cells = (
+                SOURCE_NAMES[row.source][0],
+                points.said(row.half),
+                points.said(row.any_wording) if row.any_wording is not None else "",
+                points.said(row.shift, sign=True),
+                points.ends(row.low, row.high),
+                ", ".join(own),
+                note,
+            )
+            lines.append(tuple(map(Text, cells)))
         made.append(
             Table.of(
                 f"Error budget of {metric}, in points",
@@ -163,13 +169,13 @@ def reliability(audit: BenchmarkAudit) -> Table:
     rows: list[tuple[Text, ...]] = []
     absent: list[tuple[Text, ...]] = []
     for family, (name, plain, better, remedy) in SOURCES.items():
-        measured = False
-        for metric in audit.metrics:
-            for named, other in _others(audit, family, metric):
-                row = _source(audit, named, metric, other, plain, better)
-                if row is not None:
-                    rows.append((Text(name, small=_against(other, family)), Text(metric), *row))
-                    measured = True
+        measured = [
+            (Text(name, small=_against(other, family)), Text(metric), *row)
+            for metric in audit.metrics
+            for named, other in _others(audit, family, metric)
+            if (row := _source(audit, named, metric, other, plain, better)) is not None
+        ]
+        rows += measured
         if not measured and remedy:
             reasons = (e.reason for e in audit.all_estimates if _belongs(e, family) and e.reason)
             reason = next(reasons, remedy)
@@ -313,7 +319,6 @@ def components(estimate: Estimate) -> Table | None:
             # with two levels of a facet, chi-square leaves its variance without an upper end that
             # means anything
             shown = f"from {number(low, 5)}, no upper end"
-        variance = number(known(row.get("variance")), 5)
         table.append(
             (
                 Text(_facet(str(row.get("facet", "")))),
@@ -321,7 +326,7 @@ def components(estimate: Estimate) -> Table | None:
                     percent(share, 1),
                     bar="" if share is None else number(100 * max(0.0, min(1.0, share)), 1),
                 ),
-                Text(variance),
+                Text(number(known(row.get("variance")), 5)),
                 Text(shown),
             )
         )
@@ -365,11 +370,10 @@ def _facet(name: str) -> str:
 
 def crossed(audit: BenchmarkAudit) -> list[Estimate]:
     """The crossed designs of the first metric, one for each facet that was varied."""
-    metric = next(iter(audit.metrics), "")
     designs: dict[tuple[str, str], Estimate] = {}
     for e in audit.all_estimates:
         if (
-            e.metric == metric
+            e.metric == leading(audit)
             and e.indicator in ("generalizability.g", "generalizability.phi")
             and e.value is not None
         ):
@@ -385,21 +389,19 @@ def decision(estimate: Estimate) -> Table | None:
     sizes = ("items", "runs", "forms", "judges", "answers", "cost")
     shown = [key for key in sizes if any(row.get(key) is not None for row in rows)]
     remarks = any(row.get("reason") for row in rows)
-    table = []
-    for row in rows:
-        cells = [Text(whole(row.get(key))) for key in shown]
-        table.append(
-            (
-                Text(number(known(row.get("target")), 2)),
-                *cells,
-                *([Text(str(row.get("reason") or ""))] * remarks),
-            )
+    table = [
+        (
+            Text(number(known(row.get("target")), 2)),
+            *(Text(whole(row.get(key))) for key in shown),
+            *([Text(str(row.get("reason") or ""))] * remarks),
         )
+        for row in rows
+    ]
     heads = {"runs": "seeds", "answers": "answers per respondent"}
     return Table.of(
         caption=f"D-study: what you would need for .90{_design(estimate)}",
         columns=("Wanted Phi", *(heads.get(key, key) for key in shown), *(["Remark"] * remarks)),
-        rows=tuple(table),
+        rows=table,
         right=tuple(range(1, len(shown) + 1)),
         notes=(
             (
@@ -422,13 +424,14 @@ def family_table(
 ) -> Table:
     """The estimates of some families, and how to measure those that the audit has not."""
     estimates = [e for e in audit.all_estimates if any(_belongs(e, name) for name in families)]
-    missing = []
-    for name in families:
-        if not any(_belongs(e, name) for e in estimates):
-            how = SOURCES[name][3] if name in SOURCES else "this audit has none"
-            missing.append(f"{FAMILIES.get(name, name)}: not measured; {how}.")
+    missing = [
+        f"{FAMILIES.get(name, name)}: not measured;"
+        f" {SOURCES[name][3] if name in SOURCES else 'this audit has none'}."
+        for name in families
+        if not any(_belongs(e, name) for e in estimates)
+    ]
     shown = [e for e in estimates if e.status != "not_applicable"]
-    return _table_of(audit, caption, shown, tuple(filter(None, (note, *missing))))
+    return _table_of(audit, caption, shown, (note, *missing))
 
 
 def oracle(audit: BenchmarkAudit) -> Table | None:
@@ -514,18 +517,17 @@ def stages(audit: BenchmarkAudit) -> Table | None:
 
 def blind(audit: BenchmarkAudit) -> list[Table]:
     """Blind solvability by type, and the cues that give the right answer away."""
-    metric = next(iter(audit.metrics), "")
     tables = []
-    estimate = find(audit, "solvability.blind_accuracy", metric)
+    estimate = find(audit, "solvability.blind_accuracy")
     if estimate is not None and estimate.value is not None:
-        head = (
-            Text("all items"),
-            Text(f"{estimate.detail.get('items', estimate.n_items):,}"),
-            estimate_text(estimate),
-            Text(number(known(estimate.detail.get("baseline")))),
-            Text(p_value(known(estimate.detail.get("p")))),
-        )
-        rows: list[tuple[Text, ...]] = [head]
+        rows: list[tuple[Text, ...]] = [
+            (
+                Text("all items"),
+                Text(f"{estimate.detail.get('items', estimate.n_items):,}"),
+                estimate_text(estimate),
+                *(_figure(estimate.detail, k) for k in ("baseline", "p")),
+            )
+        ]
         rows += [
             (
                 Text(str(r.get("type") or "no type")),
@@ -557,7 +559,7 @@ def blind(audit: BenchmarkAudit) -> list[Table]:
                 signature=estimate.signature,
             )
         )
-    cues = find(audit, "solvability.leakage_cues", metric)
+    cues = find(audit, "solvability.leakage_cues")
     if cues is not None and cues.value is not None:
         rows = [
             (
@@ -597,16 +599,10 @@ def _figure(row: Mapping[str, Any], key: str) -> Text:
     return Text(shown(known(row.get(key))))
 
 
-def not_blind(audit: BenchmarkAudit) -> str:
-    """Why blind solvability has no table; empty where it has one."""
-    estimate = find(audit, "solvability.blind_accuracy", next(iter(audit.metrics), ""))
-    if estimate is None:
-        return "Blind solvability was not measured: this audit holds no estimate of it."
-    return (
-        ""
-        if estimate.value is not None
-        else f"Blind solvability was not measured: {estimate.reason}."
-    )
+def not_measured(estimate: Estimate | None, what: str) -> str:
+    """Why there is no table or drawing of an estimate."""
+    reason = estimate.reason if estimate is not None else ""
+    return f"{what} not measured: {reason or 'this audit holds no estimate of it'}."
 
 
 # --- all estimates, a table for each family ---
@@ -631,7 +627,7 @@ def estimates_by_family(audit: BenchmarkAudit) -> list[Table]:
 def _family(audit: BenchmarkAudit, title: str, estimates: Sequence[Estimate]) -> Table:
     differs = next((f.differs for f in INDICATOR_FAMILIES.values() if f.title == title), "")
     first = f"{capital(differs)}. What is compared is the administration “{cell(audit.reference)}”."
-    return _table_of(audit, title, estimates, (first,) if differs else ())
+    return _table_of(audit, title, estimates, (first if differs else "",))
 
 
 def _table_of(
@@ -666,7 +662,7 @@ def _table_of(
         columns=(*heads, "Made from", "Notes"),
         rows=rows,
         right=(2 + metrics,),
-        notes=(*notes, *words),
+        notes=tuple(filter(None, (*notes, *words))),
     )
 
 

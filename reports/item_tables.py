@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,21 +41,16 @@ def as_shown(audit: BenchmarkAudit, example: Mapping[str, Any]) -> Mapping[str, 
     """An example as the page shows it, with short names and numbers as text."""
     rows = []
     for said in example["answers"]:
-        value = said["value"]
+        value, where = said["value"], str(said["cell"])
+        labelled = where not in audit.cells
         rows.append(
             {
                 **said,
                 "who": tables.short(str(said["respondent"])),
-                "where": tables.cell(str(said["cell"])),
-                "verdict": _verdict(
-                    value, str(said["state"]), str(said["cell"]) not in audit.cells
-                ),
+                "where": tables.cell(where),
+                "verdict": _verdict(value, str(said["state"]), labelled),
                 "good": None if value is None else bool(value >= 0.5),
-                "label": (
-                    Cell.parse(str(said["cell"])).judge
-                    if not said["text"] and str(said["cell"]) not in audit.cells
-                    else ""
-                ),
+                "label": Cell.parse(where).judge if labelled and not said["text"] else "",
             }
         )
     names = list(dict.fromkeys(str(said["respondent"]) for said in example["answers"]))
@@ -85,7 +80,6 @@ def _verdict(value: float | None, state: str, label: bool = False) -> str:
 
 def flagged_items(audit: BenchmarkAudit) -> Table:
     """The flagged items by name, with the reason for each flag."""
-    metric = next(iter(audit.metrics), "")
     rows: list[tuple[Text, ...]] = []
     what = {
         "label_errors": (
@@ -98,7 +92,7 @@ def flagged_items(audit: BenchmarkAudit) -> Table:
         "duplicate_items": "Occurs more than once",
     }
     for statistic, meaning in what.items():
-        estimate = find(audit, f"items.{statistic}", metric)
+        estimate = find(audit, f"items.{statistic}")
         if estimate is None or estimate.value is None:
             reason = "" if estimate is None else estimate.reason
             shown, which = Text("not measured", reason, True), reason
@@ -113,7 +107,7 @@ def flagged_items(audit: BenchmarkAudit) -> Table:
         ("Finding", "Items", "Which"),
         tuple(rows),
         (1,),
-        (f"Computed from {metric}.",),
+        (f"Computed from {leading(audit)}.",),
     )
 
 
@@ -205,21 +199,18 @@ def lists(audit: BenchmarkAudit, anchor: str) -> tuple[Listed, ...]:
     """The complete list of every finding of the check, and of every count of items that an
     indicator names.
     """
-    listed = []
+    return tuple(_lists(audit, f"{anchor}-list"))
+
+
+def _lists(audit: BenchmarkAudit, anchor: str) -> Iterator[Listed]:
     for i, finding in enumerate(findings_in_order(audit), 1):
         rows = [row for row in finding.get("rows", ()) if isinstance(row, Mapping)]
         if rows:
             title = f"{finding['code']} {str(finding['name']).replace('-', ' ')}"
-            listed.append(
-                Listed(
-                    f"{anchor}-list-{i}",
-                    title,
-                    len(rows),
-                    _table(f"{title}: {finding['sentence']}", rows),
-                )
-            )
+            table = _table(f"{title}: {finding['sentence']}", rows)
+            yield Listed(f"{anchor}-{i}", title, len(rows), table)
     for statistic in ("label_errors", "negative_items", "dead_items", "misfit_items"):
-        estimate = find(audit, f"items.{statistic}", leading(audit))
+        estimate = find(audit, f"items.{statistic}")
         if estimate is None or not estimate.value:
             continue
         rows = list(estimate.detail.get("candidates") or ()) or [
@@ -227,15 +218,8 @@ def lists(audit: BenchmarkAudit, anchor: str) -> tuple[Listed, ...]:
         ]
         if rows:
             title = f"Items, {statistic_name(statistic)}"
-            listed.append(
-                Listed(
-                    f"{anchor}-list-{statistic}",
-                    title,
-                    len(rows),
-                    _table(title, rows, estimate.signature),
-                )
-            )
-    return tuple(listed)
+            table = _table(title, rows, estimate.signature)
+            yield Listed(f"{anchor}-{statistic}", title, len(rows), table)
 
 
 def _table(caption: str, rows: Iterable[Mapping[str, Any]], signature: str = "") -> Table:

@@ -7,13 +7,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 
 from hqm.reports.comparison_answers import mark_apart
 from hqm.reports.latex_tables import estimated, measured
 from hqm.reports.phrases import Points
-from hqm.reports.score_tables import order_in
-from hqm.reports.tables import Column, Table, Text, cell, find, short
+from hqm.reports.score_tables import in_order
+from hqm.reports.tables import Column, Table, Text, cell, find, leading, short
 
 from hqm import (
     HALLUCINATION_TYPES,
@@ -59,16 +58,11 @@ def _further(audits: Sequence[BenchmarkAudit]) -> Iterator[Table]:
         if audit.task == "caption":
             yield _lengths(audit)
     yield _types(audits)
-    yield from filter(None, map(_by_type, audits))
-    yield reliability(audits)
-    judged = _judge(audits)
-    if judged is not None:
-        yield judged
+    yield from filter(None, (*map(_by_type, audits), reliability(audits), _judge(audits)))
 
 
 def protocol(audit: BenchmarkAudit) -> str:
     """What was administered, how it was asked and how it was scored."""
-    reference = Cell.parse(audit.reference)
     asked = {
         key: sorted(
             {str(r.identity[key]) for r in audit.respondents if r.identity.get(key) is not None}
@@ -80,17 +74,15 @@ def protocol(audit: BenchmarkAudit) -> str:
         for key, values in asked.items()
         if values
     )
-    parts = [
+    judge = Cell.parse(audit.reference).judge
+    parts = (
         f"{audit.title} {audit.version}: {len(audit.respondents)} models, {audit.items_used:,}"
-        " items"
-    ]
-    parts.append("administered as " + ", ".join(cell(name) for name in audit.cells) + sampling)
-    parts.append(
-        f"{audit.scoring} scoring" + (f", answers read by {audit.parser}" if audit.parser else "")
+        " items",
+        "administered as " + ", ".join(cell(name) for name in audit.cells) + sampling,
+        f"{audit.scoring} scoring" + (f", answers read by {audit.parser}" if audit.parser else ""),
+        f"judged by {judge}" if judge != "rule" else "",
     )
-    if reference.judge != "rule":
-        parts.append(f"judged by {reference.judge}")
-    return "; ".join(parts)
+    return "; ".join(filter(None, parts))
 
 
 def _titled(what: str, audit: BenchmarkAudit) -> str:
@@ -226,12 +218,12 @@ def ranks(audit: BenchmarkAudit, metric: str) -> Mapping[str, tuple[int, int]]:
 
 
 def _errors(audit: BenchmarkAudit, metric: str) -> dict[str, float]:
-    errors = {}
-    for row in audit.respondents:
-        low, high = row.intervals.get(metric, (None, None))
-        if low is not None and high is not None:
-            errors[row.name] = (high - low) / (2 * _Z)
-    return errors
+    spans = {row.name: row.intervals.get(metric, (None, None)) for row in audit.respondents}
+    return {
+        name: (high - low) / (2 * _Z)
+        for name, (low, high) in spans.items()
+        if low is not None and high is not None
+    }
 
 
 def _ranked(
@@ -251,7 +243,8 @@ def _ranked(
     return dict(zip(known, tested.rank_intervals, strict=True))
 
 
-def _with_rank(entry: Text, rank: tuple[int, int] | None, many: int) -> Text:
+def with_rank(entry: Text, rank: tuple[int, int] | None, many: int) -> Text:
+    """A number, marked where it is sure to be the best or the second best of so many."""
     if rank == (1, 1):
         return replace(entry, mark="best")
     # the second of only two respondents is the last, so it is not marked
@@ -265,21 +258,15 @@ def _first_other_form(audit: BenchmarkAudit) -> str | None:
     )
 
 
-def _score_column(audit: BenchmarkAudit, metric: str) -> list[Text]:
+def _score_column(audit: BenchmarkAudit, metric: str) -> dict[str, Text]:
     """Every respondent's score in the reference administration, with interval and mark."""
     sure, many = ranks(audit, metric), len(audit.respondents)
-    entries = []
+    entries = {}
     for r in audit.respondents:
         entry = measured(r.scores.get(metric), *r.intervals.get(metric, (None, None)))
         shown = replace(entry, text=r.printed.get(metric) or entry.text)
-        entries.append(_with_rank(shown, sure.get(r.name), many))
+        entries[r.name] = with_rank(shown, sure.get(r.name), many)
     return entries
-
-
-def _in_order(audit: BenchmarkAudit, rows: Iterable[Tagged]) -> list[Tagged]:
-    """Rows of the respondents, best first."""
-    by_name = dict(zip((r.name for r in audit.respondents), rows, strict=True))
-    return [by_name[name] for name in order_in(audit, audit.reference)]
 
 
 def _by_form(
@@ -302,7 +289,8 @@ def _by_form(
     suffix
         What the headings of the forms end in.
     """
-    metric, other = next(iter(audit.metrics)), _first_other_form(audit)
+    metric, other = leading(audit), _first_other_form(audit)
+    scores, rows = _score_column(audit, metric), []
     columns = [Column("Model", "text")]
     for name in filter(None, (audit.reference, other)):
         first = name == audit.reference
@@ -311,12 +299,11 @@ def _by_form(
             Column(title, "interval" if first else "number", group),
             Column(second, "number", group),
         ]
-    rows = []
-    for row, score in zip(audit.respondents, _score_column(audit, metric), strict=True):
+    for row in in_order(audit):
         beside = values(row)
         entries = [
             Text(short(row.name)),
-            score,
+            scores[row.name],
             measured(beside.get(audit.reference), digits=digits),
         ]
         if other:
@@ -325,13 +312,13 @@ def _by_form(
                 measured(beside.get(other), digits=digits),
             ]
         rows.append(tuple(entries))
-    return columns, _in_order(audit, rows)
+    return columns, rows
 
 
 def _yes_ratios(audit: BenchmarkAudit) -> Table:
     """Table 2: does accuracy depend on what is seen, or on a habit of saying yes or no?"""
     columns, rows = _by_form(
-        audit, next(iter(audit.metrics)), "yes", lambda row: row.yes_ratio, suffix=" form"
+        audit, leading(audit), "yes", lambda row: row.yes_ratio, suffix=" form"
     )
     truth = [Text("Ground truth")]
     for name in filter(None, (audit.reference, _first_other_form(audit))):
@@ -355,10 +342,9 @@ def _lengths(audit: BenchmarkAudit) -> Table:
     """Table 3: how much another instruction changes the length of captions, and hallucination with
     it.
     """
-    metric = next(iter(audit.metrics))
-    columns, rows = _by_form(
-        audit, f"{metric}{_arrow(audit, metric)}", "words", lambda row: row.words, digits=1
-    )
+    metric = leading(audit)
+    title = f"{metric}{arrow(audit.metrics[metric]['better'])}"
+    columns, rows = _by_form(audit, title, "words", lambda row: row.words, digits=1)
     return Table(
         f"table3-{audit.benchmark}",
         _titled("Caption length and hallucination under two instructions on", audit),
@@ -373,8 +359,9 @@ def _lengths(audit: BenchmarkAudit) -> Table:
     )
 
 
-def _arrow(audit: BenchmarkAudit, metric: str) -> str:
-    return {"lower": " ↓", "higher": " ↑"}.get(audit.metrics[metric]["better"], "")
+def arrow(better: str) -> str:
+    """The direction in which a score is better, behind its heading."""
+    return {"lower": " ↓", "higher": " ↑"}.get(better, "")
 
 
 def _types(audits: Sequence[BenchmarkAudit]) -> Table:
@@ -418,39 +405,26 @@ def _by_type(audit: BenchmarkAudit) -> Table | None:
     ]
     if len(kinds) < 2:
         return None
-    metric = next(iter(audit.metrics))
-    better, errors, many = (
-        audit.metrics[metric]["better"],
-        _errors(audit, metric),
-        len(audit.respondents),
-    )
-    columns: list[list[Text]] = []
+    metric, many = leading(audit), len(audit.respondents)
+    better, errors = audit.metrics[metric]["better"], _errors(audit, metric)
+    columns: list[Mapping[str, Text]] = []
     for kind in kinds:
         # fewer items have a larger standard error
         widen = math.sqrt(audit.n_items / max(audit.coverage[kind]["items"], 1))
         scores = {r.name: r.by_type.get(kind) for r in audit.respondents}
         sure = _ranked(scores, {name: error * widen for name, error in errors.items()}, better)
         columns.append(
-            [
-                _with_rank(measured(scores[r.name]), sure.get(r.name), many)
-                for r in audit.respondents
-            ]
+            {name: with_rank(measured(s), sure.get(name), many) for name, s in scores.items()}
         )
     columns.append(_score_column(audit, metric))
-    arrow = _arrow(audit, metric)
-    heads = (Column("Model", "text"), *(Column(kind, "number", metric + arrow) for kind in kinds))
+    group = metric + arrow(better)
+    heads = (Column("Model", "text"), *(Column(kind, "number", group) for kind in kinds))
     return Table(
         f"table5-{audit.benchmark}",
         _titled(f"{metric} by hallucination type on", audit),
-        (*heads, Column("overall", "interval", metric + arrow)),
+        (*heads, Column("overall", "interval", group)),
         tuple(
-            _in_order(
-                audit,
-                rows=[
-                    (Text(short(r.name)), *entries)
-                    for r, *entries in zip(audit.respondents, *columns, strict=True)
-                ],
-            )
+            (Text(short(r.name)), *(column[r.name] for column in columns)) for r in in_order(audit)
         ),
         notes=_noted(
             [audit],
@@ -465,44 +439,33 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> Table:
     """Reliability of one run from the noise of its items, at a common length, with agreement and
     errors in score units.
     """
-    wanted = (
-        ("r", "test_retest.pearson"),
-        ("noise floor", "test_retest.noise_floor"),
-        ("rho_G", "test_retest.rho_g"),
-        ("at 1,000 items", "test_retest.rho_g_1000"),
-        ("ICC(A,1)", "test_retest.icc_a1"),
-        ("SEM", "test_retest.sem"),
-        ("MDC95", "test_retest.mdc95"),
-        ("r", "parallel_forms.pearson"),
-        ("ICC(A,1)", "parallel_forms.icc_a1"),
-        ("shift", "parallel_forms.mean_shift"),
-        ("alpha", "consistency.alpha"),
-    )
-    groups = ("Test-retest",) * 7 + ("Parallel forms",) * 3 + ("Items",)
-    spans = [
-        w
-        for w, (_, i) in enumerate(wanted)
-        if i.rpartition(".")[2] in ("pearson", "rho_g", "rho_g_1000", "icc_a1", "alpha")
-    ]
-    columns = [Column("Benchmark", "text"), Column("Metric", "text")]
-    columns += [
-        Column(title, "interval" if w in spans else "number", group)
-        for w, ((title, _), group) in enumerate(zip(wanted, groups, strict=True))
-    ]
+    retest, parallel = "Test-retest", "Parallel forms"
+    wanted = {
+        "test_retest.pearson": Column("r", "interval", retest),
+        "test_retest.noise_floor": Column("noise floor", "number", retest),
+        "test_retest.rho_g": Column("rho_G", "interval", retest),
+        "test_retest.rho_g_1000": Column("at 1,000 items", "interval", retest),
+        "test_retest.icc_a1": Column("ICC(A,1)", "interval", retest),
+        "test_retest.sem": Column("SEM", "number", retest),
+        "test_retest.mdc95": Column("MDC95", "number", retest),
+        "parallel_forms.pearson": Column("r", "interval", parallel),
+        "parallel_forms.icc_a1": Column("ICC(A,1)", "interval", parallel),
+        "parallel_forms.mean_shift": Column("shift", "number", parallel),
+        "consistency.alpha": Column("alpha", "interval", "Items"),
+    }
     return _without_empty(
         Table(
             "reliability",
             "Reliability of the benchmarks.",
-            tuple(columns),
+            (Column("Benchmark", "text"), Column("Metric", "text"), *wanted.values()),
             rows=tuple(
                 (
                     Text(audit.title),
                     Text(metric),
-                    *(estimated(find(audit, i, metric)) for _, i in wanted),
+                    *(estimated(find(audit, name, metric)) for name in wanted),
                 )
-                for audit, metric in chain.from_iterable(
-                    ((audit, metric) for metric in audit.metrics) for audit in audits
-                )
+                for audit in audits
+                for metric in audit.metrics
             ),
             notes=_noted(
                 audits,

@@ -32,22 +32,20 @@ def say(template: str, **parts: Text | Estimate | str | int | float | None) -> S
     >>> [part.text for part in say("It has {n} items.", n=1200)]
     ['It has ', '1,200', ' items.']
     """
-    sentence = []
-    for i, piece in enumerate(re.split(r"\{(\w+)\}", template)):
-        if i % 2 == 0:
-            if piece:
-                sentence.append(Text(piece))
-            continue
-        part = parts[piece]
-        if isinstance(part, Estimate):
-            sentence.append(estimate_text(part))
-        elif isinstance(part, Text):
-            sentence.append(part)
-        elif isinstance(part, int):
-            sentence.append(Text(f"{part:,}"))
-        else:
-            sentence.append(Text(part if isinstance(part, str) else number(part)))
-    return tuple(sentence)
+    pieces = enumerate(re.split(r"\{(\w+)\}", template))
+    # every second piece is the name of a part
+    shown = (_part(parts[piece]) if i % 2 else Text(piece) for i, piece in pieces)
+    return tuple(part for part in shown if part.text)
+
+
+def _part(part: Text | Estimate | str | int | float | None) -> Text:
+    if isinstance(part, Text):
+        return part
+    if isinstance(part, Estimate):
+        return estimate_text(part)
+    if isinstance(part, str):
+        return Text(part)
+    return Text(f"{part:,}" if isinstance(part, int) else number(part))
 
 
 def listed(names: Sequence[str]) -> str:
@@ -510,26 +508,23 @@ class Points:
     """How the scores of a metric are said: shares times 100, with one decimal."""
 
     factor: float
-    unit: str
     digits: int
 
     @classmethod
     def of(cls, audit: BenchmarkAudit, metric: str = "") -> Points:
         """Return the points of a metric, the leading one unless named."""
-        if is_share(audit, metric or leading(audit)):
-            return cls(100.0, "points", 1)
-        return cls(1.0, "points", 2)
+        return cls(100.0, 1) if is_share(audit, metric or leading(audit)) else cls(1.0, 2)
 
     @classmethod
     def of_scores(cls, scores: Sequence[float]) -> Points:
         """Return the points of scores that no audit is at hand for."""
         share = all(0 <= score <= 1 for score in scores)
-        return cls(100.0, "points", 1) if share else cls(1.0, "points", 2)
+        return cls(100.0, 1) if share else cls(1.0, 2)
 
     def said(self, value: float | None, *, sign: bool = False) -> str:
         """A number of points.
 
-        >>> Points(100.0, "points", 1).said(0.0583, sign=True)
+        >>> Points(100.0, 1).said(0.0583, sign=True)
         '+5.8'
         """
         if value is None:

@@ -104,21 +104,22 @@ def _contradicted(data: Mapping[str, Any]) -> Sequence[Table]:
 
 
 def _family(family: str, estimates: Sequence[Estimate]) -> Table:
-    rows = []
-    for e in estimates:
-        own, _, statistic = e.indicator.partition(".")
-        if own != family:
-            continue
-        rows.append(
-            (
-                Text(statistic_name(statistic), e.indicator, link=anchor(e.signature)),
-                Text(e.metric),
-                Text(number(e.value)),
-                Text(interval(e.interval("model_population"))),
-                Text(str(e.n_respondents)),
-                Text(_said(e)),
-            )
+    rows = [
+        (
+            Text(
+                statistic_name(e.indicator.partition(".")[2]),
+                e.indicator,
+                link=anchor(e.signature),
+            ),
+            Text(e.metric),
+            Text(number(e.value)),
+            Text(interval(e.interval("model_population"))),
+            Text(str(e.n_respondents)),
+            Text(_said(e)),
         )
+        for e in estimates
+        if e.indicator.partition(".")[0] == family
+    ]
     return Table.of(
         caption=(
             "The two columns compared"

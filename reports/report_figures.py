@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -25,7 +24,7 @@ from hqm.reports.sentences import (
 )
 from hqm.reports.tables import leading, number, short
 
-from hqm import BenchmarkAudit, BudgetRow, ErrorBudget, Estimate
+from hqm import BenchmarkAudit, BudgetRow, ErrorBudget, Estimate, Gap
 
 if TYPE_CHECKING:
     from hqm import Measure  # loaded by those who compare
@@ -45,19 +44,50 @@ _FIRST_GAPS = 5
 _MOST_RESPONDENTS = 30
 
 
-@dataclass(frozen=True, slots=True)
-class _Sheet:
-    """Where the parts of the error budget stand on a page of this width."""
+def _grid(
+    sheet: Drawing,
+    place: Scale,
+    most: int,
+    lines: tuple[float, float],
+    *,
+    middle: float = 10,
+    size: float = 12,
+    unit: str = "",
+) -> None:
+    """At most so many round numbers on an axis, each with a line down from it; 0 has the unit.
 
-    narrow: bool
-    scale: Scale
-    measured: float
-    unmeasured: float
-    gap: float
+    `lines` are the ends of the lines, and `middle` is the height of the numbers.
+    """
+    marks, decimals = ticks(place.low, place.high, most)
+    for mark in marks:
+        x = place(mark)
+        side: Side = "middle" if x else "start"  # at the edge of the sheet
+        label = f"0 {unit}" if unit and mark == 0 else number(mark, decimals)
+        sheet.line([(x, lines[0]), (x, lines[1])], GRID)
+        sheet.text(x, middle, label, side=side, size=size, colour=QUIET)
 
-    @property
-    def width(self) -> float:
-        return NARROW if self.narrow else WIDE
+
+def _folded(place: Scale, value: float, points: Points) -> float:
+    """Where a number of scores stands on an axis in points that begins at 0, sign left out; what
+    lies beyond the axis stands at its end.
+    """
+    return min(place(abs(value) * points.factor), place.end)
+
+
+def _bar(
+    sheet: Drawing, place: Scale, end: float, top: float, height: float = 10, title: str = ""
+) -> None:
+    """A bar from the beginning of the axis, with a stroke at its end."""
+    sheet.boxes([(place.start, top, end - place.start, height)], BAR, title=title)
+    sheet.line([(end, top), (end, top + height)], INK, 2)
+
+
+def _small_bar(sheet: Drawing, place: Scale, row: BudgetRow, top: float, points: Points) -> None:
+    """A bar with the shift of all models."""
+    if row.half is not None:
+        _bar(sheet, place, _folded(place, row.half, points), top)
+    if row.shift is not None and row.source not in ("items", "metric"):
+        sheet.diamond(_folded(place, row.shift, points), top + 5, 4, INK, filled=row.shown)
 
 
 def shown_gaps(budget: ErrorBudget) -> int:
@@ -92,35 +122,29 @@ def budget_figure(audit: BenchmarkAudit, budget: ErrorBudget, *, narrow: bool = 
     points = Points.of(audit, budget.metric)
     end = axis_end(budget, points.factor) or 1.0
     place = Scale(0, end, 0 if narrow else 224, NARROW - 8 if narrow else 814)
-    page = _Sheet(narrow, place, 54 if narrow else 39, 20, 30 if narrow else 20)
+    row_room, gap_room = (54, 30) if narrow else (39, 20)
     rows = [row for row in budget.rows if row.status in ("ok", "few") and row.moves]
     unmeasured = [row for row in budget.rows if row.status == "not_measured"]
     gaps = budget.gaps[: shown_gaps(budget)]
-    height = 30 + page.measured * len(rows) + (0 if narrow else page.unmeasured * len(unmeasured))
+    height = 30 + row_room * len(rows) + (0 if narrow else 20 * len(unmeasured))
     under = height + 12
     if gaps:
-        height = under + 34 + page.gap * len(gaps)
-    sheet = Drawing(page.width, height + 6)
-    marks, decimals = ticks(0, end, 4 if narrow else 8)
-    for mark in marks:
-        x = place(mark)
-        sheet.line([(x, 24), (x, height)], GRID)
-        label = number(mark, decimals) if mark else "0 points"
-        side: Side = "start" if narrow and mark == 0 else "middle"
-        sheet.text(x, 10, label, side=side, size=12, colour=QUIET)
+        height = under + 34 + gap_room * len(gaps)
+    sheet = Drawing(NARROW if narrow else WIDE, height + 6)
+    _grid(sheet, place, 4 if narrow else 8, (24, height), unit="points")
     if not narrow:
         sheet.text(0, 10, "Only this changes", size=12, bold=True)
         sheet.text(842, 10, "one model", size=12, bold=True)
         sheet.text(934, 10, "all models together", size=12, bold=True)
     bars = []
     for i, row in enumerate(rows):
-        top = 30 + page.measured * i
-        _measured(sheet, page, row, top, points)
+        top = 30 + row_room * i
+        _measured(sheet, place, row, top, points)
         if row.half is not None and row.source != "items":
             bars.append((place(row.half * points.factor), top + (26 if narrow else 14)))
     if not narrow:
         for i, row in enumerate(unmeasured):
-            y = 30 + page.measured * len(rows) + page.unmeasured * i + 10
+            y = 40 + row_room * len(rows) + 20 * i
             sheet.text(0, y, SOURCES[row.source][0], size=13, colour=QUIET)
             sheet.boxes([(place.start, y - 4, place.room, 8)], EMPTY)
             sheet.text(842, y, "not measured", size=12, colour=QUIET)
@@ -129,7 +153,7 @@ def budget_figure(audit: BenchmarkAudit, budget: ErrorBudget, *, narrow: bool = 
     if gaps:
         for x, top in bars:
             sheet.line([(x, top), (x, height)], QUIET, 1, "2 3")
-        _gaps(sheet, page, audit, budget, under, points)
+        _gaps(sheet, place, gaps, under, gap_room, points)
     said = [_row_in_words(row, points) for row in rows]
     said += [
         f"gap {short(gap.first)} to {short(gap.other)} {points.said(gap.gap)}, {gap_in_words(gap)}"
@@ -138,45 +162,39 @@ def budget_figure(audit: BenchmarkAudit, budget: ErrorBudget, *, narrow: bool = 
     return sheet.finish(budget_title(audit, budget), f"{'; '.join(said)}.")
 
 
-def _measured(sheet: Drawing, page: _Sheet, row: BudgetRow, top: float, points: Points) -> None:
+def _measured(sheet: Drawing, place: Scale, row: BudgetRow, top: float, points: Points) -> None:
     """A measured source: its bar with what single models do, and below it the shift of all."""
-    place, factor = page.scale, points.factor
+    narrow = sheet.width == NARROW
     name, about = SOURCES[row.source]
     if row.source == "metric" and row.other:
         about = f"{row.other[0]}, {about}"
     if row.source == "people":
         about = f"from {row.answers:,} labelled answers"
-    bar = top + (20 if page.narrow else 8)
-    if page.narrow:
+    bar = top + (20 if narrow else 8)
+    if narrow:
         sheet.text(0, top + 8, name, size=13, bold=True)
-        sheet.text(page.width, top + 8, _numbers(row, points), side="end", size=12)
+        sheet.text(NARROW, top + 8, _numbers(row, points), side="end", size=12)
     else:
         sheet.text(0, top + 10, name, size=13, bold=True)
         sheet.text(0, top + 26, fitting_in(about, 212, 12), size=12, colour=QUIET)
     if row.half is not None:
-        x = place(row.half * factor)
+        x = _folded(place, row.half, points)
         if row.any_wording is not None and len(row.other) == 1 and row.any_wording > row.half:
-            far = min(place(row.any_wording * factor), place.end)
+            far = _folded(place, row.any_wording, points)
             sheet.boxes([(x, bar + 3, far - x, 6)], EMPTY)
         hover = f"{name}: 95% of the moves of one model are below {points.said(row.half)} points"
-        sheet.boxes([(place.start, bar, x - place.start, 12)], BAR, title=hover)
-        sheet.line([(x, bar), (x, bar + 12)], INK, 2)
+        _bar(sheet, place, x, bar, 12, hover)
     own = [move for move in row.moves.values() if move is not None]
     if row.source in ("seed", "items") and own:
-        low, high = (min(place(m * factor), place.end) for m in (min(own), max(own)))
+        low, high = (_folded(place, move, points) for move in (min(own), max(own)))
         sheet.whisker(low, high, bar + 6, QUIET, title=f"{name}: steadiest to least steady model")
     elif row.source != "blind":
         for who, move in row.moves.items():
-            apart = abs((move or 0.0) - (row.shift or 0.0)) * factor
-            sheet.dot(
-                place(apart),
-                bar + 6,
-                DOT,
-                2.6,
-                title=f"{short(who)}: {points.said(move, sign=True)} points",
-            )
-    _shift(sheet, page, row, bar, factor)
-    if not page.narrow:
+            apart = abs((move or 0.0) - (row.shift or 0.0)) * points.factor
+            hover = f"{short(who)}: {points.said(move, sign=True)} points"
+            sheet.dot(place(apart), bar + 6, DOT, 2.6, title=hover)
+    _shift(sheet, place, row, bar, points)
+    if not narrow:
         y = top + 14
         if row.half is not None:
             sheet.text(842, y, f"±{points.said(row.half)}", size=14, bold=True)
@@ -191,20 +209,19 @@ def _measured(sheet: Drawing, page: _Sheet, row: BudgetRow, top: float, points: 
             sheet.text(980, y, points.ends(row.low, row.high), size=12, colour=QUIET)
 
 
-def _shift(sheet: Drawing, page: _Sheet, row: BudgetRow, bar: float, factor: float) -> None:
+def _shift(sheet: Drawing, place: Scale, row: BudgetRow, bar: float, points: Points) -> None:
     """The shift of the mean in its own lane, folded to the right of zero."""
-    place, y = page.scale, bar + 20
+    y = bar + 20
     if row.source == "items" and row.high is not None:
-        sheet.whisker(place.start, place(row.high * factor), y, QUIET)
+        sheet.whisker(place.start, place(row.high * points.factor), y, QUIET)
         return
     if row.shift is None:
         return
-    middle = min(place(abs(row.shift) * factor), place.end)
+    middle = _folded(place, row.shift, points)
     if row.low is not None and row.high is not None:
-        ends = sorted((abs(row.low), abs(row.high)))
-        low = 0.0 if not row.shown else ends[0]
-        far = min(place(ends[1] * factor), place.end)
-        sheet.whisker(place(low * factor), far, y, INK)
+        near, far = sorted((abs(row.low), abs(row.high)))
+        start = place(near * points.factor) if row.shown else place.start
+        sheet.whisker(start, _folded(place, far, points), y, INK)
     if row.source == "blind":
         sheet.line([(place.start, bar + 6), (middle, bar + 6)], DOT, 2)
         sheet.area([(middle, bar + 1), (middle + 8, bar + 6), (middle, bar + 11)], DOT, 1)
@@ -232,31 +249,26 @@ def _row_in_words(row: BudgetRow, points: Points) -> str:
 
 
 def _gaps(
-    sheet: Drawing,
-    page: _Sheet,
-    audit: BenchmarkAudit,
-    budget: ErrorBudget,
-    under: float,
-    points: Points,
+    sheet: Drawing, place: Scale, gaps: Sequence[Gap], under: float, room: float, points: Points
 ) -> None:
     """The gaps between neighbours of the leaderboard, each a line from zero with its interval."""
-    place = page.scale
-    sheet.line([(0, under), (page.width, under)], RULE)
+    narrow = sheet.width == NARROW
+    sheet.line([(0, under), (sheet.width, under)], RULE)
     sheet.text(0, under + 17, "Gaps on the leaderboard", size=13, bold=True)
-    if not page.narrow:
+    if not narrow:
         hint = "dotted: bar ends · whisker: other items"
         sheet.text(842, under + 17, hint, size=11.5, colour=QUIET)
-    for i, gap in enumerate(budget.gaps[: shown_gaps(budget)]):
-        top = under + 32 + page.gap * i
-        y = top + (21 if page.narrow else 8)
+    for i, gap in enumerate(gaps):
+        top = under + 32 + room * i
+        y = top + (21 if narrow else 8)
         code = gap_code(gap)
-        colour = OF_CODE[code]
+        colour, mark = OF_CODE[code], MARKS[code] if code != "not_measured" else "○"
         names = f"{short(gap.first)} – {short(gap.other)}"
-        if page.narrow:
+        if narrow:
             sheet.text(0, top + 8, f"{i + 1}–{i + 2}", size=12, colour=QUIET)
             sheet.text(32, top + 8, fitting_in(names, 220, 13), size=13)
-            said = f"{points.said(gap.gap)} {MARKS[code] if code != 'not_measured' else '○'}"
-            sheet.text(page.width, top + 8, said, size=13, side="end", bold=True, colour=colour)
+            said = f"{points.said(gap.gap)} {mark}"
+            sheet.text(NARROW, top + 8, said, size=13, side="end", bold=True, colour=colour)
         else:
             sheet.text(0, y, f"{i + 1}–{i + 2}", size=12, colour=QUIET)
             if width_of(names, 13) > 182:
@@ -265,15 +277,12 @@ def _gaps(
             else:
                 sheet.text(34, y, names, size=13)
             sheet.text(842, y, points.said(gap.gap), size=13, bold=True)
-            mark = MARKS[code] if code != "not_measured" else "○"
             sheet.text(884, y, mark, size=13, colour=colour, bold=True)
             sheet.text(902, y, gap_in_words(gap), size=12.5)
-        x = min(place((gap.gap or 0.0) * points.factor), place.end)
+        x = _folded(place, gap.gap or 0.0, points)
         if gap.low is not None and gap.high is not None:
-            ends = [
-                min(place(max(0.0, end) * points.factor), place.end) for end in (gap.low, gap.high)
-            ]
-            sheet.line([(ends[0], y), (ends[1], y)], QUIET, 1.2)
+            low, high = (_folded(place, max(0.0, end), points) for end in (gap.low, gap.high))
+            sheet.line([(low, y), (high, y)], QUIET, 1.2)
         sheet.line([(place.start, y), (x, y)], colour, 4)
         hover = f"{names}: {points.said(gap.gap)} {points.ends(gap.low, gap.high)}"
         sheet.dot(x, y, "var(--paper)" if code == "not_measured" else colour, 4.5, title=hover)
@@ -302,31 +311,25 @@ def board_figure(audit: BenchmarkAudit, *, narrow: bool = False) -> str:
     left = 126.0 if narrow else min(max(128.0, 40 + longest), 232.0)
     right = 300.0 if narrow else 524.0 if beside else 900.0
     spans = {name: rows[name].intervals.get(metric) or [None, None] for name in ordered}
-    values = [rows[name].scores.get(metric) for name in ordered]
-    known = [
-        v for v in (*values, *(end for span in spans.values() for end in span)) if v is not None
-    ]
+    drawn = [end for name in ordered for end in (rows[name].scores.get(metric), *spans[name])]
+    known = [end for end in drawn if end is not None]
     if not known:
         return ""
     low, high = min(known) * points.factor, max(known) * points.factor
     more = 0.05 * (high - low) or 1.0
     place = Scale(low - more, high + more, left, right)
-    marks, decimals = ticks(place.low, place.high, 4 if narrow else 7)
-    for mark in marks:
-        sheet.line([(place(mark), top - 8), (place(mark), height)], GRID)
-        sheet.text(place(mark), 10, number(mark, decimals), size=12, side="middle", colour=QUIET)
+    _grid(sheet, place, 4 if narrow else 7, (top - 8, height))
     for group in tied_sets(audit):
         places = sorted(ordered.index(name) for name in group if name in ordered)
         if places:
             y = top + row * places[0] + 1
             tall = row * (places[-1] - places[0] + 1) - 2
             sheet.boxes([(left - 6, y, right - left + 12, tall)], TIED, 0.6, edge=RULE)
-    holders = {ordered[0]}
     for i, name in enumerate(ordered):
         y = top + row * (i + 0.5)
         sheet.text(14, y, str(i + 1), size=12, side="end", colour=QUIET)
         room = left - 34
-        sheet.text(22, y, fitting_in(short(name), room, 13), size=13, bold=name in holders)
+        sheet.text(22, y, fitting_in(short(name), room, 13), size=13, bold=i == 0)
         score = rows[name].scores.get(metric)
         if score is None:
             continue
@@ -337,8 +340,8 @@ def board_figure(audit: BenchmarkAudit, *, narrow: bool = False) -> str:
                 [(place(start * points.factor), y), (place(end * points.factor), y)], INK, 1.4
             )
         sheet.dot(place(score * points.factor), y, INK, 4, title=hover)
-        at = (NARROW, "end") if narrow else (right + 48, "end")
-        sheet.text(at[0], y, points.said(score), size=13, side="end", bold=True)
+        end_of_text = NARROW if narrow else right + 48
+        sheet.text(end_of_text, y, points.said(score), size=13, side="end", bold=True)
     if beside:
         _slopes(sheet, slopes, ordered, 640, 900, top, row)
     elif lower:
@@ -401,30 +404,21 @@ def budget_strip(title: str, budget: ErrorBudget, points: Points, end: float) ->
     """The error budget of one measure as a small picture, its gaps as dots in one lane."""
     shown = [row for row in budget.rows if row.source not in ("blind", "resolution", "judge")]
     shown += [row for row in budget.rows if row.source == "judge" and row.half is not None]
-    place = Scale(0, end or 1.0, 70, 400)
+    place = Scale(0, end, 70, 400)
     sheet = Drawing(460, 20 + 17 * (len(shown) + 1))
-    marks, decimals = ticks(0, end, 6)
-    for mark in marks:
-        sheet.line([(place(mark), 16), (place(mark), sheet.height)], GRID)
-        sheet.text(place(mark), 7, number(mark, decimals), size=11, side="middle", colour=QUIET)
+    _grid(sheet, place, 6, (16, sheet.height), middle=7, size=11)
     for i, row in enumerate(shown):
         y = 26 + 17 * i
         sheet.text(0, y, IN_A_LINE[row.source], size=12, colour=QUIET)
         if row.half is None:
             sheet.boxes([(place.start, y - 4, place.room, 8)], EMPTY)
             continue
-        x = min(place(row.half * points.factor), place.end)
-        sheet.boxes([(place.start, y - 5, x - place.start, 10)], BAR)
-        sheet.line([(x, y - 5), (x, y + 5)], INK, 2)
-        if row.shift is not None and row.source != "items":
-            middle = min(place(abs(row.shift) * points.factor), place.end)
-            sheet.diamond(middle, y, 4, INK, filled=row.shown)
+        _small_bar(sheet, place, row, y - 5, points)
         sheet.text(460, y, f"±{points.said(row.half)}", size=12, side="end", colour=QUIET)
     y = 26 + 17 * len(shown)
     sheet.text(0, y, "gaps", size=12, colour=QUIET)
     for gap in budget.gaps:
-        code = gap_code(gap)
-        x = min(place((gap.gap or 0.0) * points.factor), place.end)
+        code, x = gap_code(gap), _folded(place, gap.gap or 0.0, points)
         if code == "not_measured":
             sheet.ring(x, y, 4, QUIET)
         else:
@@ -493,22 +487,24 @@ def measures_figure(measures: Sequence[Measure], title: str) -> str:
         for source, own in rows.items()
     }
     panels = _panels(ends, _LABELS)
-    sheet = _rows_of(measures, 42)
+    sheet = _rows_of(measures)
     said = []
     for source, place in panels.items():
         sheet.text(place.start, 8, SOURCES[source][0], size=13, bold=True)
-        _axis(sheet, place, 40)
+        _grid(
+            sheet, place, max(2, int(place.room / 42)), (34, sheet.height - 4), middle=27, size=11
+        )
         for i, (label, row) in enumerate(rows[source].items()):
-            numbers = _small_bar(sheet, place, row, 48 + _ROW * i, points[label])
+            numbers = _with_numbers(sheet, place, row, 48 + _ROW * i, points[label])
             said.append(f"{label}, {IN_A_LINE[source]}: {numbers}")
     return sheet.finish(title, f"{'; '.join(said)}.")
 
 
-def _rows_of(measures: Sequence[Measure], top: float) -> Drawing:
+def _rows_of(measures: Sequence[Measure]) -> Drawing:
     """An empty sheet with a named row for each measure."""
-    sheet = Drawing(WIDE, top + _ROW * len(measures) + 4)
+    sheet = Drawing(WIDE, 46 + _ROW * len(measures))
     for i, measure in enumerate(measures):
-        y = top + _ROW * i
+        y = 42 + _ROW * i
         name, about = measure.label, measure.title
         if name.startswith(about):
             name, about = about, name.removeprefix(about).strip() or measure.metric
@@ -519,27 +515,13 @@ def _rows_of(measures: Sequence[Measure], top: float) -> Drawing:
     return sheet
 
 
-def _axis(sheet: Drawing, place: Scale, bottom: float) -> None:
-    marks, decimals = ticks(place.low, place.high, max(2, int(place.room / 42)))
-    for mark in marks:
-        x = place(mark)
-        sheet.line([(x, bottom - 6), (x, sheet.height - 4)], GRID)
-        sheet.text(x, bottom - 13, number(mark, decimals), size=11, side="middle", colour=QUIET)
-
-
-def _small_bar(sheet: Drawing, place: Scale, row: BudgetRow, top: float, points: Points) -> str:
-    """A band with its shift and the numbers beneath; return the numbers."""
+def _with_numbers(sheet: Drawing, place: Scale, row: BudgetRow, top: float, points: Points) -> str:
+    """A bar with its shift and the numbers beneath; return the numbers."""
     if row.half is None and row.shift is None:
         sheet.boxes([(place.start, top, place.room, 10)], EMPTY)
         sheet.text(place.start, top + 24, "not measured", size=11.5, colour=QUIET)
         return "not measured"
-    if row.half is not None:
-        x = place(row.half * points.factor)
-        sheet.boxes([(place.start, top, x - place.start, 10)], BAR)
-        sheet.line([(x, top), (x, top + 10)], INK, 2)
-    if row.shift is not None and row.source not in ("items", "metric"):
-        middle = min(place(abs(row.shift) * points.factor), place.end)
-        sheet.diamond(middle, top + 5, 4, INK, filled=row.shown)
+    _small_bar(sheet, place, row, top, points)
     numbers = _numbers(row, points)
     sheet.text(place.start, top + 24, numbers, size=11.5)
     return numbers
@@ -550,18 +532,20 @@ def coefficients_figure(measures: Sequence[Measure], title: str) -> str:
     shown = {
         indicator: name
         for indicator, name in COEFFICIENTS.items()
-        if any(_valued(m.estimate(indicator)) for m in measures)
+        if any((e := m.estimate(indicator)) and e.value is not None for m in measures)
     }
     if not shown:
         return ""
-    sheet = _rows_of(measures, 42)
+    sheet = _rows_of(measures)
     room = (WIDE - _LABELS) / len(shown)
     said = []
     for k, (indicator, name) in enumerate(shown.items()):
         left = _LABELS + room * k
         place = Scale(0, 1, left, left + min(room - 150, 220))
         sheet.text(left, 8, name, size=13, bold=True)
-        _axis(sheet, place, 40)
+        _grid(
+            sheet, place, max(2, int(place.room / 42)), (34, sheet.height - 4), middle=27, size=11
+        )
         for i, measure in enumerate(measures):
             estimate = measure.estimate(indicator)
             y = 42 + _ROW * (i + 0.5)
@@ -573,10 +557,6 @@ def coefficients_figure(measures: Sequence[Measure], title: str) -> str:
             sheet.text(place.end + 10, y, text, size=11.5, colour=QUIET)
             said.append(f"{measure.label}, {name}: {text}")
     return sheet.finish(title, f"{'; '.join(said)}.")
-
-
-def _valued(estimate: Estimate | None) -> bool:
-    return estimate is not None and estimate.value is not None
 
 
 def _whisker(sheet: Drawing, place: Scale, estimate: Estimate, y: float) -> str:

@@ -150,7 +150,6 @@ def _page(
         "size": " · ".join(sizes),
         "metric": metric,
         "percent": share,
-        "unit": Points.of(audit).unit,
         "places": places,  # title of a part of the evidence -> its anchor
         "remarks": (*remarks(audit), stopped(audit)),
         "budget": None,

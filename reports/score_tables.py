@@ -20,6 +20,7 @@ from hqm.reports.tables import (
     bracketed,
     capital,
     cell,
+    detail_of,
     find,
     flag_words,
     interval_in_words,
@@ -34,7 +35,9 @@ from hqm.reports.tables import (
 from hqm import (
     STATES,
     BenchmarkAudit,
+    BudgetRow,
     Cell,
+    ErrorBudget,
     RespondentScores,
     advice_on_cut,
     labelled_by,
@@ -42,11 +45,11 @@ from hqm import (
 )
 
 
-def made_of(audit: BenchmarkAudit, metric: str = "") -> str:
+def made_of(audit: BenchmarkAudit) -> str:
     """What the scores of the reference administration were made of: the part of the signature that
     its estimates share.
     """
-    metric = metric or next(iter(audit.metrics), "")
+    metric = leading(audit)
     for estimate in audit.all_estimates:
         if (
             estimate.metric == metric
@@ -67,15 +70,19 @@ def tied_sets(audit: BenchmarkAudit) -> list[list[str]]:
     """Sets of respondents that the data did not separate, best set first; empty where this was not
     estimated.
     """
-    estimate = find(audit, "discriminability.separable_pairs", next(iter(audit.metrics), ""))
-    sets = estimate.detail.get("tied_sets") if estimate is not None else None
+    sets = detail_of(audit, "discriminability.separable_pairs", "tied_sets")
     return [list(map(str, names)) for names in sets] if isinstance(sets, (list, tuple)) else []
+
+
+def ties_in_order(audit: BenchmarkAudit) -> list[list[str]]:
+    """The tied sets of several respondents, each from its best to its worst."""
+    ordered = order_in(audit, audit.reference)
+    return [sorted(group, key=ordered.index) for group in tied_sets(audit) if len(group) > 1]
 
 
 def ranks(audit: BenchmarkAudit) -> Mapping[str, Any]:
     """Respondent -> the best and the worst place that the data allow."""
-    estimate = find(audit, "discriminability.separable_pairs", next(iter(audit.metrics), ""))
-    places = estimate.detail.get("ranks") if estimate is not None else None
+    places = detail_of(audit, "discriminability.separable_pairs", "ranks")
     return places if isinstance(places, Mapping) else {}
 
 
@@ -90,13 +97,13 @@ def set_name(i: int) -> str:
 
 def in_order(audit: BenchmarkAudit) -> list[RespondentScores]:
     """The respondents by the first audited metric, best first."""
-    by_name = {row.name: row for row in audit.respondents}
-    return [by_name[name] for name in order_in(audit, audit.reference)]
+    ordered = order_in(audit, audit.reference)
+    return sorted(audit.respondents, key=lambda row: ordered.index(row.name))
 
 
 def pairs_apart(audit: BenchmarkAudit) -> tuple[int, int]:
     """How many pairs are told apart, and how many there are."""
-    apart = find(audit, "discriminability.separable_pairs", leading(audit))
+    apart = find(audit, "discriminability.separable_pairs")
     if apart is None or apart.value is None:
         return 0, 0
     return int(apart.detail.get("apart") or 0), int(apart.detail.get("pairs") or 0)
@@ -109,10 +116,14 @@ def first_place(audit: BenchmarkAudit) -> list[str]:
     return holders or ordered[:1]
 
 
+def better_sign(audit: BenchmarkAudit) -> int:
+    """1 where a higher score of the leading metric is better, -1 where a lower one is."""
+    return -1 if audit.metrics[leading(audit)].get("better") == "lower" else 1
+
+
 def order_in(audit: BenchmarkAudit, cell: str) -> list[str]:
     """The models from the best to the worst in an administration, equals as in the reference."""
-    metric = leading(audit)
-    sign = 1 if audit.metrics[metric].get("better") == "lower" else -1
+    metric, sign = leading(audit), -better_sign(audit)
     reference = {row.name: row.scores.get(metric) for row in audit.respondents}
     there = {row.name: row.cells.get(cell, {}).get(metric) for row in audit.respondents}
     ordered = list(reference)
@@ -134,6 +145,14 @@ def pairs_changed(audit: BenchmarkAudit, cell: str) -> int:
     return sum((a[0] - b[0]) * (a[1] - b[1]) < 0 for a, b in combinations(scores, 2))
 
 
+def budget_row(audit: BenchmarkAudit, source: str) -> BudgetRow:
+    """The row of a source in the leading metric's error budget; one that says `not_measured` where
+    there is none.
+    """
+    metric = leading(audit)
+    return audit.budget.get(metric, ErrorBudget(metric=metric, rows=())).row(source)
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
     """The order of the models in one administration, or by people's labels."""
@@ -144,10 +163,7 @@ class Order:
 
 def orders(audit: BenchmarkAudit) -> tuple[Order, ...]:
     """The order when asked, asked again, in other words, by another judge and by people."""
-    budget = audit.budget.get(leading(audit))
     columns = [Order("asked", tuple(order_in(audit, audit.reference)))]
-    if budget is None:
-        return tuple(columns)
     titles: Mapping[str, str] = {
         "seed": "asked again",
         "wording": "other wording",
@@ -155,16 +171,15 @@ def orders(audit: BenchmarkAudit) -> tuple[Order, ...]:
         "judge": "other judge",
     }
     for source, title in titles.items():
-        columns += [Order(title, tuple(order_in(audit, c))) for c in budget.row(source).other[:1]]
-    moves = budget.row("people").moves
+        other = budget_row(audit, source).other
+        columns += [Order(title, tuple(order_in(audit, c))) for c in other[:1]]
+    moves = budget_row(audit, "people").moves
     if len(moves) == len(audit.respondents):
-        metric = leading(audit)
-        sign = -1 if audit.metrics[metric].get("better") == "lower" else 1
-        by_people_then = {
-            who.name: sign * ((who.scores.get(metric) or 0.0) + (moves[who.name] or 0.0))
+        then = {
+            who.name: (who.scores.get(leading(audit)) or 0.0) + (moves[who.name] or 0.0)
             for who in audit.respondents
         }
-        ranked = sorted(columns[0].names, key=lambda name: -by_people_then[name])
+        ranked = sorted(columns[0].names, key=lambda name: -better_sign(audit) * then[name])
         columns.append(Order("by people", tuple(ranked)))
     return tuple(columns)
 
@@ -206,17 +221,13 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
     better = audit.metrics[first]["better"]
     notes = [
         f"Sorted by {first} ({better} is better), administration: {cell(audit.reference)}. The"
-        " intervals come from leaving out each picture, with its questions, once."
+        " intervals come from leaving out each picture, with its questions, once.",
+        "Respondents that share a letter form a tied set: their differences were not shown to be"
+        " more than chance."
+        if sets
+        else "Which respondents are tied was not measured: this audit holds no comparison of"
+        " pairs.",
     ]
-    if sets:
-        notes.append(
-            "Respondents that share a letter form a tied set: their differences were not shown to"
-            " be more than chance."
-        )
-    else:
-        notes.append(
-            "Which respondents are tied was not measured: this audit holds no comparison of pairs."
-        )
     if any(row.printed for row in audit.respondents):
         notes.append(
             "Scores are rounded as the release prints them; intervals and all statistics come from"
@@ -279,7 +290,6 @@ def yes_ratios(audit: BenchmarkAudit) -> Table | None:
 
 def response_bias(audit: BenchmarkAudit) -> Table | None:
     """Sensitivity d', response criterion c and acquiescence of every respondent, form by form."""
-    metric = next(iter(audit.metrics), "")
     wanted = {
         "parallel_forms.d_prime_shift": ("d′ in standard deviations", (0, 1)),
         "parallel_forms.criterion_shift": ("c in standard deviations", (0, 1)),
@@ -290,9 +300,7 @@ def response_bias(audit: BenchmarkAudit) -> Table | None:
     columns: list[str] = []
     by: list[tuple[Mapping[str, Any], Any]] = []
     for indicator, (name, keys) in wanted.items():
-        estimate = find(audit, indicator, metric)
-        rows = estimate.detail.get("by_respondent") if estimate is not None else None
-        if rows:
+        if rows := detail_of(audit, indicator, "by_respondent"):
             columns += [f"{name}, first", f"{name}, other"] if len(keys) > 1 else [name]
             by += [(rows, key) for key in keys or (None,)]
     if not columns:
@@ -322,8 +330,7 @@ def response_bias(audit: BenchmarkAudit) -> Table | None:
 
 def _of(value: Any, key: Any) -> float | None:
     """A respondent's figure: the value itself, or the one under a key."""
-    figure = value if key is None or value is None else value[key]
-    return known(figure)
+    return known(value if key is None or value is None else value[key])
 
 
 def lengths(audit: BenchmarkAudit) -> Table:
@@ -454,8 +461,7 @@ def judged(audit: BenchmarkAudit) -> Table | None:
     metric = next(iter(audit.metrics), "")
     extra = {}
     for statistic in ("prediction_powered", "rogan_gladen", "sensitivity", "specificity"):
-        estimate = find(audit, f"criterion.{statistic}", metric)
-        rows = estimate.detail.get("by_respondent") if estimate is not None else None
+        rows = detail_of(audit, f"criterion.{statistic}", "by_respondent")
         if isinstance(rows, Mapping) and rows:
             extra[statistic] = rows
     if not cells and not extra:
@@ -562,7 +568,7 @@ def what_forbids_a_total(audit: BenchmarkAudit) -> str:
 
 def top_together(audit: BenchmarkAudit) -> str:
     """How many models lie where none is told from a full score, if that crowds the top."""
-    top = find(audit, "discriminability.measures_up_to", next(iter(audit.metrics)))
+    top = find(audit, "discriminability.measures_up_to")
     if top is None or "CEILING" not in top.flags:
         return ""
     count = len(top.detail.get("in_top") or ())

@@ -26,12 +26,13 @@ from hqm.reports.phrases import (
     without_zero,
 )
 from hqm.reports.score_tables import (
+    budget_row,
     first_place,
     order_in,
     pairs_apart,
     pairs_changed,
     scored_by_people,
-    tied_sets,
+    ties_in_order,
     top_together,
     what_forbids_a_total,
 )
@@ -39,6 +40,7 @@ from hqm.reports.tables import (
     Text,
     capital,
     default_policy,
+    detail_of,
     estimate_text,
     find,
     goal,
@@ -223,8 +225,8 @@ def rows_of(audit: BenchmarkAudit) -> tuple[BudgetRow, ...]:
 
 def of_wording(audit: BenchmarkAudit) -> BudgetRow | None:
     """The row of other wordings, or of negated questions where those move more; None without."""
-    asked = [row for row in rows_of(audit) if row.source in ("wording", "negation")]
-    moved = [row for row in asked if row.moves]
+    sources = ("wording", "negation")
+    moved = [row for row in rows_of(audit) if row.source in sources and row.moves]
     return max(moved, key=lambda row: row.half or 0.0, default=None)
 
 
@@ -340,7 +342,7 @@ def gap_code(gap: Gap) -> str:
 def board_title(audit: BenchmarkAudit) -> str:
     """Who leads, and whether a rerun leaves it so."""
     holders = [short(name) for name in first_place(audit)]
-    again = find(audit, "test_retest.same_winner", leading(audit))
+    again = find(audit, "test_retest.same_winner")
     rerun = ""
     if again is not None and again.value is not None:
         rerun = f"; the same model wins in {percent(again.value)} of reruns"
@@ -505,8 +507,7 @@ def _one_type(audit: BenchmarkAudit) -> str:
 
 def reading_note(audit: BenchmarkAudit) -> str:
     """How many of the items to read are expected to be faulty, by planted faults."""
-    listed_first = find(audit, "items.reading_list", leading(audit))
-    power = listed_first.detail.get("power") if listed_first is not None else None
+    power = detail_of(audit, "items.reading_list", "power")
     if not isinstance(power, Mapping) or known(power.get("true_among_first")) is None:
         return "Contradictory keys first, then what strong models fail and weak ones pass."
     planted = int(power.get("planted") or 0)
@@ -567,8 +568,7 @@ def _not_measured(audit: BenchmarkAudit, source: str) -> tuple[Sentence, ...]:
 
 
 def _repeat(audit: BenchmarkAudit, answered: SevenAnswers, policy: Policy) -> tuple[Sentence, ...]:
-    metric = leading(audit)
-    rho = find(audit, "test_retest.rho_g", metric)
+    rho = find(audit, "test_retest.rho_g")
     if rho is None:
         return _not_measured(audit, "seed")
     if rho.value is None:
@@ -582,8 +582,7 @@ def _repeat(audit: BenchmarkAudit, answered: SevenAnswers, policy: Policy) -> tu
         "not_measured": "This audit does not say.",
     }[answered.codes["repeat"]]
     sentences = [say(f"{opened} Reliability {{rho}}.", rho=coefficient(rho, wanted.inference))]
-    budget = audit.budget.get(metric)
-    half = budget.row("seed").half if budget else None
+    half = budget_row(audit, "seed").half
     if half is not None:
         moved = Points.of(audit).said(half)
         sentences.append(
@@ -595,11 +594,10 @@ def _repeat(audit: BenchmarkAudit, answered: SevenAnswers, policy: Policy) -> tu
 
 
 def _wording(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
-    metric, points = leading(audit), Points.of(audit)
-    row = of_wording(audit)
+    row, points = of_wording(audit), Points.of(audit)
     if row is None:
         return _not_measured(audit, "wording")
-    shift = find(audit, "parallel_forms.mean_shift", metric, row.other[0])
+    shift = find(audit, "parallel_forms.mean_shift", other=row.other[0])
     shown = f"{points.said(row.shift, sign=True)} {points.ends(row.low, row.high)}".strip()
     of_shift: Text | str = shown
     if shift is not None and len(row.other) == 1:
@@ -620,7 +618,7 @@ def wordings_to_average(audit: BenchmarkAudit) -> Iterator[Sentence]:
     """How many wordings it takes, where the mean over those that were asked does not yet stand for
     others.
     """
-    mean = find(audit, "parallel_forms.phi_of_forms", leading(audit))
+    mean = find(audit, "parallel_forms.phi_of_forms")
     if mean is None or mean.detail.get("wording_variance_high") is None:
         return
     low = mean.interval("model_population")
@@ -637,13 +635,11 @@ def wordings_to_average(audit: BenchmarkAudit) -> Iterator[Sentence]:
 
 
 def _people(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
-    metric, points = leading(audit), Points.of(audit)
+    points, row = Points.of(audit), budget_row(audit, "people")
     if by_themselves := scored_by_people(audit):
         return (say(by_themselves),)
-    budget = audit.budget.get(metric)
-    row = BudgetRow(source="people") if budget is None else budget.row("people")
     r, kappa, alike = (
-        find(audit, f"criterion.{name}", metric) for name in ("pearson", "kappa", "accuracy")
+        find(audit, f"criterion.{name}") for name in ("pearson", "kappa", "accuracy")
     )
     if row.status == "not_measured" and (r is None or not by_people(r)):
         return _not_measured(audit, "people")
@@ -670,17 +666,15 @@ def _people(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
 
 def _separate(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     apart, pairs = pairs_apart(audit)
-    estimate = find(audit, "discriminability.separable_pairs", leading(audit))
+    estimate = find(audit, "discriminability.separable_pairs")
     if estimate is None or not pairs:
         return (say("Not measured: it takes two models."),)
     shown = replace(estimate_text(estimate), text=f"{apart} of {pairs}", muted=False)
-    ordered = order_in(audit, audit.reference)
-    tied_groups = [sorted(group, key=ordered.index) for group in tied_sets(audit) if len(group) > 1]
     sets = [
         "–".join(map(short, group))
         if len(group) <= _MOST_NAMES
         else f"{short(group[0])} to {short(group[-1])} ({len(group)})"
-        for group in tied_groups
+        for group in ties_in_order(audit)
     ]
     tied = f" Tied: {'; '.join(sets[:4])}" + (
         f"; {counted(len(sets) - 4, 'more set')}" if len(sets) > 4 else ""
@@ -698,7 +692,7 @@ def _faulty(audit: BenchmarkAudit, answered: SevenAnswers) -> tuple[Sentence, ..
         return (say("The check of the data finds none; there are no keys to hold answers to."),)
     if answered.codes["faulty"] == "fine":
         return (say(f"None shown. {reading_note(audit)}"),)
-    reason = find(audit, "items.label_errors", leading(audit))
+    reason = find(audit, "items.label_errors")
     why = f": {reason.reason}" if reason is not None and reason.reason else ""
     return (say(f"The check of the data finds none; the answers do not say{why}."),)
 
@@ -746,36 +740,29 @@ def _quote(gate: Gate, answered: SevenAnswers) -> tuple[Sentence, ...]:
 
 def statement(audit: BenchmarkAudit) -> Statement:
     """One line for a table's caption; its signature stands for its first number."""
-    metric, points = leading(audit), Points.of(audit)
-    budget = audit.budget.get(metric)
-    rho = find(audit, "test_retest.rho_g", metric)
-    signed = rho
-    repeat = "reruns not measured"
+    points, repeat = Points.of(audit), "reruns not measured"
+    signed = rho = find(audit, "test_retest.rho_g")
     if rho is not None and rho.value is not None:
         repeat = f"rho_G {coefficient(rho, 'fixed_models').text}"
     row, wording = of_wording(audit), "wording not measured"
     if row is not None:
-        span = points.ends(row.low, row.high)
-        moved = f"{points.said(row.shift, sign=True)} points {span}".strip()
+        ends = points.ends(row.low, row.high)
+        moved = f"{points.said(row.shift, sign=True)} points {ends}".strip()
         wording = f"{IN_A_LINE[row.source]} {moved}"
-        signed = signed or find(audit, "parallel_forms.mean_shift", metric, row.other[0])
-    labelled, labels = budget.row("people") if budget else None, "people not measured"
+        signed = signed or find(audit, "parallel_forms.mean_shift", other=row.other[0])
+    labelled, labels = budget_row(audit, "people"), "people not measured"
     if audit.scoring == "people":
         labels = "people scored"
-    elif labelled is not None and labelled.shift is not None:
+    elif labelled.shift is not None:
         labels = f"people {points.said(labelled.shift, sign=True)} points"
-    ordered = order_in(audit, audit.reference)
-    ties = [
-        sorted(ordered.index(name) + 1 for name in group)
-        for group in tied_sets(audit)
-        if len(group) > 1
-    ]
-    shared = f"ties {', '.join(f'{t[0]}–{t[-1]}' for t in ties)}" if ties else "no ties"
-    signed = signed or find(audit, "discriminability.separable_pairs", metric)
+    place = {name: i for i, name in enumerate(order_in(audit, audit.reference), 1)}
+    ties = ", ".join(f"{place[group[0]]}–{place[group[-1]]}" for group in ties_in_order(audit))
+    signed = signed or find(audit, "discriminability.separable_pairs")
     line = signed.signature if signed is not None else ""
     _, _, version = line.rpartition("|hqm:")
     mark = short_signature(line) if line else ""
     made_by = version if "|hqm:" in line else __version__
+    shared = f"ties {ties}" if ties else "no ties"
     return Statement(repeat, wording, labels, shared, made_by, mark)
 
 
@@ -783,8 +770,7 @@ def several_benchmarks(audits: Sequence[BenchmarkAudit], heads: Sequence[Headlin
     """What the benchmarks of one audit come to, in one sentence."""
     sound = sum(head.code == "fine" for head in heads)
     shared = sum(len(first_place(audit)) > 1 for audit in audits)
-    tops = [largest(rows_of(audit)) for audit in audits]
-    named = [row.source for row in tops if row is not None]
+    named = [row.source for audit in audits if (row := largest(rows_of(audit))) is not None]
     many = capital(in_letters(sound)) if sound else "None"
     verb = "have" if sound > 1 else "has"
     said = f"{many} of {in_letters(len(audits))} {verb} nothing to mend in the items."

@@ -262,20 +262,16 @@ def full_scores(audit: BenchmarkAudit) -> Table | None:
     """Respondents with their scores on the full benchmark's scale, metric by metric; None of a
     benchmark that is no short form.
     """
-    known = {
-        metric: estimate
-        for metric in audit.metrics
-        if (estimate := _scaled(audit, metric)) is not None
-    }
-    if not known:
+    scaled = _scaled(audit)
+    if not scaled:
         return None
     columns = ["Respondent"]
-    for metric in known:
+    for metric in scaled:
         columns += [f"{metric}, full scale", "95% interval", "short form alone"]
     rows = []
     for row in in_order(audit):
         cells = [Text(short(row.name), row.name)]
-        for estimate in known.values():
+        for estimate in scaled.values():
             by_respondent = estimate.detail.get("by_respondent") or {}
             full, low, high, alone = by_respondent.get(row.name) or [None] * 4
             cells += [
@@ -304,22 +300,15 @@ def losses(audit: BenchmarkAudit) -> Table | None:
     """What the short form loses, metric by metric, measured on families that did not choose its
     items.
     """
-    rows = []
-    for metric in audit.metrics:
-        estimate = _scaled(audit, metric)
-        if estimate is None:
-            continue
-        held: Mapping[str, Any] = estimate.detail["held_out"]
-        rows.append(
-            (
-                Text(metric),
-                _linked(audit, "mean_error", metric),
-                _linked(audit, "tau", metric),
-                _linked(audit, "coverage", metric),
-                Text(number(held["half_width"])),
-                _linked(audit, "parallel_reliability", metric),
-            )
+    rows = [
+        (
+            Text(metric),
+            *(_linked(audit, name, metric) for name in ("mean_error", "tau", "coverage")),
+            Text(number(estimate.detail["held_out"]["half_width"])),
+            _linked(audit, "parallel_reliability", metric),
         )
+        for metric, estimate in _scaled(audit).items()
+    ]
     return (
         Table.of(
             "What the short form loses, on families that did not choose its items",
@@ -368,9 +357,10 @@ def remarks(audit: BenchmarkAudit) -> list[str]:
     ]
 
 
-def _scaled(audit: BenchmarkAudit, metric: str) -> Estimate | None:
-    estimate = find(audit, "short_form.full_scale", metric)
-    return estimate if estimate is not None and estimate.value is not None else None
+def _scaled(audit: BenchmarkAudit) -> dict[str, Estimate]:
+    """The estimate on the full benchmark's scale of each metric that has one."""
+    by_metric = {metric: find(audit, "short_form.full_scale", metric) for metric in audit.metrics}
+    return {name: e for name, e in by_metric.items() if e is not None and e.value is not None}
 
 
 def _linked(audit: BenchmarkAudit, statistic: str, metric: str) -> Text:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 from hqm import (
     INDICATOR_FAMILIES,
@@ -398,24 +398,17 @@ def cell(text: str) -> str:
     ('original, 2nd run', 'parallel')
     """
     parsed = Cell.parse(text)
-    words = [parsed.form]
-    if parsed.run:
-        number = parsed.run + 1
-        ending = (
-            "th"
-            if number % 100 in (11, 12, 13)
-            else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-        )
-        words.append(f"{number}{ending} run")
-    if parsed.judge != "rule":
-        words.append(f"judged by {parsed.judge}")
-    if parsed.sight:
-        words.append(parsed.sight)
-    if parsed.resolution:
-        words.append(f"pictures at {parsed.resolution}%")
-    if parsed.until:
-        words.append(f"stopped ({parsed.until})")
-    return ", ".join(words)
+    count = parsed.run + 1
+    endings = {} if count % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}
+    words = (
+        parsed.form,
+        f"{count}{endings.get(count % 10, 'th')} run" if parsed.run else "",
+        f"judged by {parsed.judge}" if parsed.judge != "rule" else "",
+        parsed.sight,
+        f"pictures at {parsed.resolution}%" if parsed.resolution else "",
+        f"stopped ({parsed.until})" if parsed.until else "",
+    )
+    return ", ".join(filter(None, words))
 
 
 def places(estimate: Estimate) -> int:
@@ -524,19 +517,26 @@ def p_value(value: float | None) -> str:
 
 
 def find(
-    audit: BenchmarkAudit, indicator: str, metric: str, other: str | None = None
+    audit: BenchmarkAudit, indicator: str, metric: str = "", other: str | None = None
 ) -> Estimate | None:
-    """The first estimate of this indicator and metric, and of this other administration if one is
-    named.
+    """The first estimate of this indicator and metric, the leading one unless named, and of this
+    other administration if one is named.
 
     Of `criterion` it is one with people's labels: what older audits call so of an oracle is no
     criterion.
     """
-    wanted = (e for e in audit.all_estimates if (e.indicator, e.metric) == (indicator, metric))
+    named = (indicator, metric or leading(audit))
+    wanted = (e for e in audit.all_estimates if (e.indicator, e.metric) == named)
     people_only = indicator.startswith("criterion.")
     return next(
         (e for e in wanted if other in (None, e.other) and not (people_only and by_oracle(e))), None
     )
+
+
+def detail_of(audit: BenchmarkAudit, indicator: str, key: str, metric: str = "") -> Any:
+    """What an estimate holds under a key of its detail; None where there is no such estimate."""
+    estimate = find(audit, indicator, metric)
+    return estimate.detail.get(key) if estimate is not None else None
 
 
 def leading(audit: BenchmarkAudit) -> str:

@@ -103,7 +103,7 @@ def coverage(audit: BenchmarkAudit) -> Table:
     """The eight types with their items, pictures and wordings, their standard error in this audit,
     and what is missing.
     """
-    estimated = find(audit, "types.index", next(iter(audit.metrics), "")) is not None
+    estimated = find(audit, "types.index") is not None
     measured = {row.type: row for row in types_measured(audit) if row.items} if estimated else {}
     lines = []
     for kind, row in audit.coverage.items():
@@ -154,22 +154,19 @@ def coverage(audit: BenchmarkAudit) -> Table:
 
 def added_value(audit: BenchmarkAudit) -> Table | None:
     """Whether the score of a type says more about that type than the total score does."""
-    estimate = find(audit, "types.added_value", next(iter(audit.metrics), ""))
+    estimate = find(audit, "types.added_value")
     kinds = (estimate.detail.get("types") or ()) if estimate is not None else ()
     if estimate is None or not kinds:
         return None
-    lines = []
-    for row in kinds:
-        usable = row.get("status") == "ok"
-        shown = [Text(number(known(row.get(key)))) for key in ("by_subscore", "by_total")]
-        lines.append(
-            (
-                Text(str(row.get("type"))),
-                Text(str(row.get("items"))),
-                *shown,
-                Text(_worth(row), muted=not usable),
-            )
+    lines = [
+        (
+            Text(str(row.get("type"))),
+            Text(str(row.get("items"))),
+            *(Text(number(known(row.get(key)))) for key in ("by_subscore", "by_total")),
+            Text(_worth(row), muted=row.get("status") != "ok"),
         )
+        for row in kinds
+    ]
     return Table.of(
         "Is a type's own score worth reporting?",
         columns=(
@@ -198,11 +195,7 @@ def _worth(row: Mapping[str, Any]) -> str:
         return f"not measured: {row.get('reason', '')}"
     if row.get("adds") and row.get("certain"):
         return "yes"
-    return (
-        "not shown; the estimate favours it"
-        if row.get("adds")
-        else "not shown; the estimate favours the total"
-    )
+    return f"not shown; the estimate favours {'it' if row.get('adds') else 'the total'}"
 
 
 # --- what a total rests on ---
@@ -385,8 +378,7 @@ def rests_on(audit: BenchmarkAudit) -> tuple[list[Table], list[Figure]]:
     """Every table of `_LISTED` that the audit has rows for, of the leading metric, and its
     drawing.
     """
-    metric = next(iter(audit.metrics))
-    pairs = ((spec, find(audit, spec.indicator, metric)) for spec in _LISTED)
+    pairs = ((spec, find(audit, spec.indicator)) for spec in _LISTED)
     measured = [(spec, e) for spec, e in pairs if e is not None and _listed_rows(spec, e)]
     figures = [
         Figure(svg, _SEEN[spec.key], e.signature)
@@ -418,16 +410,17 @@ def _listed_table(spec: _Listed, estimate: Estimate) -> Table:
     return Table.of(
         spec.title,
         tuple(spec.columns),
-        tuple(tuple(_cell(row.get(key)) for key in keys) for row in listed_rows),
+        tuple(tuple(_text(row.get(key)) for key in keys) for row in listed_rows),
         tuple(range(texts, len(spec.columns))),
         notes=(spec.note(estimate),),
         signature=estimate.signature,
     )
 
 
-def _cell(value: Any) -> Text:
+def _text(value: Any, *, name: bool = True) -> Text:
+    """A value of a row; a name stands without its kind."""
     if isinstance(value, str):
-        return Text(short(value), value)
+        return Text(short(value), value) if name else Text(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return Text(f"{value:,}")
     return Text(number(known(value)))
@@ -460,23 +453,16 @@ def _table(audit: BenchmarkAudit, analysis: Mapping[str, Any]) -> Table:
     return Table.of(
         f"{analysis['title']}.",
         columns,
-        rows=tuple(tuple(_text(columns[i], value) for i, value in enumerate(row)) for row in rows),
+        rows=tuple(
+            tuple(_text(v, name=c == "Respondent") for c, v in zip(columns, row, strict=True))
+            for row in rows
+        ),
         right=tuple(
             i for i in range(len(columns)) if any(isinstance(row[i], (int, float)) for row in rows)
         ),
         notes=(analysis["about"],),
         signature=score_tables.made_of(audit),
     )
-
-
-def _text(column: str, value: Any) -> Text:
-    if value is None:
-        return Text(DASH)
-    if isinstance(value, int):
-        return Text(f"{value:,}")
-    if isinstance(value, float):
-        return Text(number(value))
-    return Text(short(value), value) if column == "Respondent" else Text(str(value))
 
 
 def _drawing(analysis: Mapping[str, Any]) -> str:

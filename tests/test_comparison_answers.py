@@ -399,7 +399,7 @@ def test_the_page_answers_before_it_shows() -> None:
     for table in comparison_tables(made):
         assert len(table.caption) <= 125, "a caption is short; the protocol stands in a note"
     assert parts(made)[0].title == text_of("compare.pairs-tested")
-    assert "of 2 tests made, 1 is" in parts(made)[0].sentences[0]
+    assert "of 2 tests made, 1 is" in parts(made)[0].remarks[0]
     assert not FORBIDDEN.search(re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL))
 
 
