@@ -151,7 +151,7 @@ class MmmuPro(Benchmark):
         raise DataError(
             "there are three wordings, and no rule makes a further one",
             place=self.name,
-            remedy="Leave --wordings out.",
+            remedy="Ask for them: --forms original,parallel,four.",
         )
 
     def recordings(self, path: Path) -> Sequence[Recording] | None:

@@ -33,7 +33,8 @@ from hqm.lint.question_checks import (
     faults_of_negation,
 )
 from hqm.types import LETTERS
-from tests.messages import pattern_of
+from tests.conftest import Run
+from tests.messages import pattern_of, tells
 
 FLIPPED = {
     "Is there a dog in the image?": "Is there no dog in the image?",
@@ -300,6 +301,52 @@ def test_every_order_of_options_is_another_one(count: int, key: str) -> None:
     assert all(each.options[LETTERS.index(str(each.target))] == "v" for each in made)
     with pytest.raises(NoRule, match="orders"):
         shuffle_item(item, math.factorial(count))
+
+
+def test_wordings_of_a_choice_vary_its_question_and_the_order_and_keep_the_right_option() -> None:
+    options = ("on the left", "behind the tree", "in the boat", "on the right")
+    items = (
+        Item("1", "Where is the dog?", "choice", "B", "1.png", options=options),
+        Item("2", "Where is the dog?", "choice", "B", options=options),
+        Item("3", "The dog is ___", "choice", "B", options=options),
+        Item("4", "The dog is ___", "choice", "B", "1.png", options=options),
+        Item("5", "Is the dog inside?", "choice", "A", "1.png", options=("yes", "no")),
+    )
+    forms = [original := Form("original", items)]
+    forms.append(build_parallel(original))
+    for draw in range(2, 7):
+        forms.append(build_rewording(original, draw, forms[1:]))
+    assert forms[1].items == tuple(map(shuffle_item, items)), "the parallel form is as it was"
+    for form in forms[2:]:
+        assert {item.options[LETTERS.index(str(item.target))] for item in form.items} == {
+            "behind the tree",
+            "yes",
+        }
+        assert form.by_id["3"] == shuffle_item(items[2], int(form.name.removeprefix("parallel")))
+    asked = {key: [form.by_id[key].prompt for form in forms[2:]] for key in "1245"}
+    for key, number in {"1": 6, "4": 4, "5": 6}.items():
+        assert len({original.by_id[key].prompt, *asked[key]}) == number
+        assert len({form.by_id[key].options for form in forms[2:]}) == (2 if key == "5" else 5)
+    assert not [text for text in asked["2"] if "ook" in text or "picture" in text]
+    assert asked["1"][:2] == [
+        "Could you tell me where the dog is?",
+        "Look carefully: where is the dog?",
+    ]
+    assert asked["2"][:2] == ["Could you tell me where the dog is?", "Tell me where the dog is."]
+
+
+def test_the_command_says_of_how_many_questions_only_the_order_varies(
+    make_benchmark: Callable[..., Path], run: Run
+) -> None:
+    options = ["red", "blue", "green", "black"]
+    rows = [
+        {"id": str(i), "prompt": text, "target": "A", "options": options}
+        for i, text in enumerate(["What color is the dog?", "The dog is ___", "The cat is ___"])
+    ]
+    status, out, err = run("forms", make_benchmark(rows, task="choice"), "--number", 2)
+    assert status == 0, err
+    assert out.count("3 of 3 items") == 2
+    assert tells(out, "form.order-only", n=2)
 
 
 @pytest.fixture(scope="module")

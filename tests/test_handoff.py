@@ -1,4 +1,8 @@
-"""Forms go to inspect and lmms-eval, and their answers come back by id."""
+"""Forms go to inspect and lmms-eval, and their answers come back by id.
+
+`HQM_INSPECT` names the program `inspect` of an environment that has HQM's libraries beside it, as a
+user of HQM's extension has: `pip install inspect-ai` and `pip install -e '.[logs]'`.
+"""
 
 import ast
 import json
@@ -19,6 +23,11 @@ from hqm.imports.row import LogFile
 from tests.conftest import ROOT, Run
 from tests.judge_server import JudgeServer
 from tests.messages import tells
+
+WITH_INSPECT = pytest.mark.skipif(
+    not os.environ.get("HQM_INSPECT"),
+    reason="HQM_INSPECT names the program inspect of an environment with inspect-ai and HQM",
+)
 
 
 def test_inspect_gets_a_task_file_the_questions_of_every_form_and_the_pictures(
@@ -47,10 +56,7 @@ def test_inspect_gets_a_task_file_the_questions_of_every_form_and_the_pictures(
     }
 
 
-@pytest.mark.skipif(
-    not os.environ.get("HQM_INSPECT"),
-    reason="HQM_INSPECT names the program inspect of its own environment",
-)
+@WITH_INSPECT
 def test_inspect_asks_a_form_and_its_log_comes_back(tmp_path: Path, run: Run) -> None:
     assert (
         run("export", "shapes_yesno", "--to", "inspect", "--out", tmp_path / "task", "--limit", 6)[
@@ -123,10 +129,7 @@ for who, words in asked.items():
 """
 
 
-@pytest.mark.skipif(
-    not os.environ.get("HQM_INSPECT"),
-    reason="HQM_INSPECT names the program inspect of its own environment",
-)
+@WITH_INSPECT
 def test_inspect_finds_the_extension_and_what_it_writes_is_audited(
     tmp_path: Path, run: Run
 ) -> None:
@@ -161,10 +164,7 @@ def test_inspect_finds_the_extension_and_what_it_writes_is_audited(
     assert abs(row.shift or 0) == 1, "one finds all right, the other all wrong"
 
 
-@pytest.mark.skipif(
-    not os.environ.get("HQM_INSPECT"),
-    reason="HQM_INSPECT names the program inspect of its own environment",
-)
+@WITH_INSPECT
 def test_the_example_of_one_file_asks_a_server_and_its_logs_are_audited(
     tmp_path: Path, run: Run
 ) -> None:

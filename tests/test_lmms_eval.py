@@ -85,6 +85,8 @@ def test_lmms_eval_asks_both_forms_and_its_log_comes_back_as_hqm_asks_them(
     tool(
         "-m",
         "lmms_eval",
+        "--verbosity",
+        "DEBUG",  # otherwise the tool ends with 0 where it failed
         "--model",
         "llava_hf",
         "--batch_size",

@@ -168,8 +168,8 @@ class What:
             metavar="NAMES",
             help=(
                 "The forms to ask, joined by commas: original, parallel, parallel2, ... (further"
-                " wordings, or orders of options), or the benchmark's own; or a number: the original"
-                " and so many rewordings that keep the right answers."
+                " wordings), or the benchmark's own; or a number: the original and so many"
+                " rewordings that keep the right answers."
             ),
         ),
         _COMMAS,

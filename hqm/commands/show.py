@@ -436,6 +436,11 @@ def forms(name: str, original: Form, parallel: Form, examples: int) -> None:
                     f"      {_question(before)}  [{before.target}]  ->  {_question(item)} "
                     f" [{item.target}]"
                 )
+    same = sum(
+        item.prompt == original.by_id[item.id].prompt for item in parallel.items if item.options
+    )
+    if same:
+        print(f"  of these, only the order of the options varies: {same}")
     for change, count in count_modes(original, parallel).items():
         print(f"  changed from {change}: {count}")
     for reason, count in count_reasons(parallel).items():

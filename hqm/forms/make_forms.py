@@ -1,16 +1,17 @@
 """Build the parallel forms of a benchmark by its task, and write forms to files that a person can
 review.
 
-    form        yes/no question            multiple choice      open question, instruction
-    parallel    the right answer turns     another order        other words
-    parallel2   the right answer stays     a third order        other words again
-    parallel3   the right answer turns     a fourth order       other words again
-    parallel4   the right answer stays     a fifth order        other words again
+    form        yes/no question           multiple choice             open question, instruction
+    parallel    the right answer turns    another order               other words
+    parallel2   the right answer stays    other words and order       other words again
+    parallel3   the right answer turns    other words and order       other words again
+    parallel4   the right answer stays    other words and order       other words again
 
 and so on up to `parallel9`, which all keep the right answer: the wordings of `wordings_of`, over
-which the variance between wordings is estimated. A form is the same whenever it is built: no number is drawn, and an order of options depends on the
-item's id and the form's number alone. Wordings of one item differ from the original and from each
-other, or the item is left out.
+which the variance between wordings is estimated. A choice whose question no rule rephrases has
+another order only. A form is the same whenever it is built: no number is drawn, and an order of
+options depends on the item's id and the form's number alone. Wordings of one item differ from the
+original and from each other, or the item is left out.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -40,6 +41,12 @@ MOST_ORDERS = 9
 """The wordings that can be asked for by name, from `parallel` to `parallel9`."""
 _TURNED = (1, 3)
 """The wordings of a yes/no question that turn its right answer."""
+_NO_REWORDINGS: Mapping[str, tuple[int, ...]] = {"yes_no": _TURNED, "choice": (1,)}
+"""The wordings that are none of one question in other words: those that turn the right answer, and
+another order of the options alone.
+"""
+_RUN_ON = re.compile(r"[?!]\s*\S|[.>]\w|\n")
+"""Where the questions of a choice go on behind their end ("?<image 1>"), or run into each other."""
 
 
 def wordings_of(task: Task, number: int) -> tuple[str, ...]:
@@ -57,7 +64,7 @@ def wordings_of(task: Task, number: int) -> tuple[str, ...]:
     >>> wordings_of("caption", 2)
     ('original', 'parallel', 'parallel2')
     """
-    draws = [k for k in range(1, MOST_ORDERS + 1) if task != "yes_no" or k not in _TURNED]
+    draws = [k for k in range(1, MOST_ORDERS + 1) if k not in _NO_REWORDINGS.get(task, ())]
     if not 1 <= number <= len(draws):
         raise UsageError(
             f"rules make 1 to {len(draws)} rewordings that keep the right answer, not {number}",
@@ -223,10 +230,11 @@ def build_rewording(form: Form, draw: int, earlier: Sequence[Form]) -> Form:
     """
     items, left_out = [], list(form.left_out)
     for item in form.items:
-        taken = {_words(f.by_id[item.id]) for f in (form, *earlier) if item.id in f.by_id}
+        known = [f.by_id[item.id] for f in (form, *earlier) if item.id in f.by_id]
+        taken = {_words(each, item) for each in known}
         try:
             items.append(
-                next(made for made in _candidates(item, draw) if _words(made) not in taken)
+                next(made for made in _candidates(item, draw) if _words(made, item) not in taken)
             )
         except NoRule as error:
             left_out.append(LeftOut(item.id, item.prompt, error.reason))
@@ -239,21 +247,27 @@ def build_rewording(form: Form, draw: int, earlier: Sequence[Form]) -> Form:
     return Form(f"{PARALLEL}{draw}", tuple(items), tuple(left_out))
 
 
-def _words(item: Item) -> tuple[str, tuple[str, ...]]:
+def _words(item: Item, original: Item) -> tuple[str, tuple[str, ...]]:
     """What two wordings have alike that a speaker would not tell apart: another word for the
-    picture is no other wording.
+    picture is no other wording. An order of options counts where the question is as it was.
     """
-    return re.sub(r"\b(image|photo|photograph)\b", "picture", item.prompt.lower()), item.options
+    words, before = (
+        re.sub(r"\b(image|photo|photograph)\b", "picture", each.prompt.lower())
+        for each in (item, original)
+    )
+    return words, item.options if words == before else ()
 
 
 def _candidates(item: Item, draw: int) -> Iterator[Item]:
     """The item in other words, the best ones first."""
     if item.task == "choice":
-        if math.factorial(len(item.options)) > draw:
-            yield shuffle_item(item, draw)
-        else:
-            # few options have few orders; then the question is what varies
-            yield from _reworded(item)
+        orders = math.factorial(len(item.options))
+        # few options have few orders, the original one among them
+        order = draw % orders
+        for worded in filter(partial(_fits_choice, item), _reworded(item)):
+            yield replace(shuffle_item(worded, order), rule=worded.rule) if order else worded
+        # no rule rephrases the question
+        yield from (shuffle_item(item, k) for k in (draw, *range(2, draw)) if k < orders)
     elif item.task == "yes_no" and draw in _TURNED:
         # the last constructions fit every yes/no question
         yield from (flip_item(item, i) for i in range(3))
@@ -263,6 +277,18 @@ def _candidates(item: Item, draw: int) -> Iterator[Item]:
             yield replace(item, prompt=made.prompt, rule=made.rule, target=yes_no_truth(item))
     else:
         yield from _reworded(item)
+
+
+def _fits_choice(item: Item, made: Item) -> bool:
+    """Whether a rewording fits the question of a choice, which may have sentences before it, or no
+    picture.
+    """
+    if made.rule == "open.lead":
+        return item.image is not None and made.prompt.endswith(item.prompt.strip())
+    if made.rule == "open.look":
+        return item.image is not None
+    weak = ("questions.frame", "questions.what")
+    return made.rule not in weak and _RUN_ON.search(item.prompt.strip()) is None
 
 
 def _reworded(item: Item) -> Iterator[Item]:
@@ -279,7 +305,7 @@ def _reworded(item: Item) -> Iterator[Item]:
 
 def count_modes(original: Form, form: Form) -> dict[str, int]:
     """Count changes of mode ("question to command"), the commonest first."""
-    asked = (i for i in form.items if i.task in ("vqa", "caption") and i.id in original.by_id)
+    asked = (i for i in form.items if i.task != "yes_no" and i.id in original.by_id)
     pairs = ((mode_of(original.by_id[i.id].prompt), mode_of(i.prompt)) for i in asked)
     return dict(
         Counter(f"{before} to {after}" for before, after in pairs if before != after).most_common()
