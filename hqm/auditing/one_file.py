@@ -61,6 +61,8 @@ class FileScore:
     """Part -> every metric over its items, where the answers are to several parts."""
     by_key: Mapping[str, Any] = field(default_factory=dict)
     """The same answers by a corrected key: `key`, `changed`, `left_out`, `n` and `metrics`."""
+    notes: Sequence[str] = ()
+    """What a reader must know of the file."""
 
     def to_dict(self) -> dict[str, Any]:
         """The value as `hqm score --json` prints it."""
@@ -106,8 +108,9 @@ def score_file(
     if part is not None:
         form = one_part(form, part, benchmark.name)
     compared: list[ScoreComparison] = []
+    notes: list[str] = []
     if written_by_tool(answers, tables=False):
-        form, responses, compared = _of_log(benchmark, form, answers, partial)
+        form, responses, compared, notes = _of_log(benchmark, form, answers, partial)
     else:
         form, responses = benchmark.read_answers(answers, form)
     matrix = _matrix(
@@ -153,6 +156,7 @@ def score_file(
         ),
         recorded=compared[0].to_dict() if compared else {},
         by_key=_by_key(benchmark, form, responses, key) if key else {},
+        notes=notes,
     )
 
 
@@ -197,9 +201,9 @@ def _by_key(
 
 def _of_log(
     benchmark: Benchmark, form: Form, path: Path, partial: bool
-) -> tuple[Form, Mapping[str, Response], list[ScoreComparison]]:
-    """The answers of a log, the parts of the form that it answers, and the tool's scores beside
-    ours.
+) -> tuple[Form, Mapping[str, Response], list[ScoreComparison], list[str]]:
+    """The answers of a log, the parts of the form that it answers, the tool's scores beside ours,
+    and notes.
     """
     from hqm.imports.log_answers import LogSettings, take_logs
 
@@ -223,6 +227,7 @@ def _of_log(
         form,
         responses,
         compare_scores(benchmark, {form.name: form}, [replace(recording, answers=responses)]),
+        taken.other_keys,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,8 @@ from typing import Any
 from hqm.benchmark.adapter import Benchmark
 from hqm.errors import DataError, UsageError
 from hqm.files.records import read_records, take
-from hqm.imports.match import match_rows
-from hqm.imports.row import Row, first_text, ids_in
+from hqm.imports.match import check_questions, match_rows
+from hqm.imports.row import QUESTIONS, Row, first_text, ids_in
 from hqm.signature import digest_file
 from hqm.types import LETTERS, Form, Item
 
@@ -99,7 +99,7 @@ def read_key(path: Path | str, benchmark: Benchmark, whole: Form | None = None) 
     for file in files:
         records = read_records(file)
         if records and "item" in records[0]:
-            named, gone = _by_item(records, form, file)
+            named, gone = _by_item(records, form, benchmark.spelled, file)
         else:
             named, gone = _by_release(records, form, benchmark, file)
         targets |= named
@@ -118,10 +118,11 @@ def read_key(path: Path | str, benchmark: Benchmark, whole: Form | None = None) 
 
 
 def _by_item(
-    records: Sequence[Mapping[str, Any]], form: Form, path: Path
+    records: Sequence[Mapping[str, Any]], form: Form, spelling: Callable[[str], str], path: Path
 ) -> tuple[dict[str, Any], list[str]]:
     targets: dict[str, Any] = {}
     left_out = []
+    asked = []
     for i, record in enumerate(records, 1):
         place = f"{path}: record {i}"
         key = str(take(record, "item", place))
@@ -143,6 +144,8 @@ def _by_item(
             left_out.append(key)
         else:
             targets[key] = _valid(value, form.by_id[key], place)
+        asked.append((place, first_text(record, QUESTIONS), form.by_id[key]))
+    check_questions(asked, path, spelling)
     return targets, left_out
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -435,10 +436,12 @@ def _show(
     if summary["gold"]:
         print(f"gold:   {summary['gold']:,} answers with a known label are mixed in")
     if expected is not None:
+        of_one = expected.width_of_one
+        several = respondents > 1 and isfinite(of_one)
         print(
             f"width:  {expected.width:.3f} from end to end is expected of the 95% interval of the"
             " mean corrected score"
-            + (f", {expected.width_of_one:.3f} of a single respondent's" if respondents > 1 else "")
+            + (f", {of_one:.3f} of a single respondent's" if several else "")
         )
         basis = (
             f"from {source}"

@@ -254,6 +254,7 @@ class Session:
         recordings = [*benchmark.brought, *recorded.recordings]
         if recorded.taken is not None:
             self.taken[benchmark.name] = recorded.taken.only(forms)
+            self.notes += recorded.taken.other_keys
         if cut:
             recordings = [inside for r in recordings if (inside := _only(r, forms[r.form])).answers]
         # a part of which nobody answered anything was not administered; within the others, what was

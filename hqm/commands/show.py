@@ -669,6 +669,8 @@ def file_score(score: FileScore, as_json: bool) -> None:
     """`hqm score`."""
     from hqm.scoring.rules import advice_on_cut
 
+    for note in score.notes:
+        print(f"hqm: {note}", file=sys.stderr)
     if as_json:
         print_json(score.to_dict())
         return

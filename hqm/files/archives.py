@@ -25,6 +25,8 @@ gigabyte.
 """
 LARGEST_PART = 1 << 26
 """Characters of the largest part of a document that is held at a time."""
+_LARGE, _FOLDS = 1 << 28, 200
+"""Texts that unfold to more bytes than this, and to so many times their size, are none."""
 _PIECE = 1 << 20
 _AGAIN = "Fetch it again."
 
@@ -77,6 +79,23 @@ def members(file: Path, name: str) -> list[zipfile.ZipInfo]:
             f"it is no zip, or damaged: {error}", place=str(file), remedy=_AGAIN
         ) from None
     return [info for info in infos if info.filename.replace("\\", "/").split("/")[-1] == name]
+
+
+def check_unfolding(archive: zipfile.ZipFile, path: Path) -> None:
+    """Check that an archive of texts does not unfold as no text does.
+
+    Raises
+    ------
+    DataError
+        All its members together are large, and many times the size of the file.
+    """
+    size = sum(info.file_size for info in archive.infolist())
+    if size > max(_LARGE, _FOLDS * path.stat().st_size):
+        raise DataError(
+            f"it unfolds to {size >> 20:,} MiB, {size // path.stat().st_size:,} times its size",
+            place=str(path),
+            remedy="Take the file from where you trust it.",
+        )
 
 
 @contextmanager

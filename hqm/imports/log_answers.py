@@ -18,6 +18,7 @@ from hqm.imports.match import (
     SHOWN,
     Matched,
     MatchReport,
+    check_keys,
     check_questions,
     has_other_key,
     match_rows,
@@ -25,10 +26,13 @@ from hqm.imports.match import (
 )
 from hqm.imports.row import (
     ANSWERS,
+    KEYS,
+    OF_A_MODEL,
     QUESTIONS,
     Log,
     Row,
     answer_text,
+    count_in,
     first_field,
     first_text,
     form_of,
@@ -80,6 +84,16 @@ class Taken:
             *([f"{keys} with another key"] if keys else []),
         ]
         return ", ".join(parts)
+
+    @property
+    def other_keys(self) -> list[str]:
+        """A sentence on each log whose rows name other right answers than the benchmark."""
+        return [
+            f"{report.path}: {report.other_keys} of {report.matched} rows name another right answer"
+            " than the benchmark; they are scored by the benchmark's."
+            for report in self.matchings
+            if report.other_keys
+        ]
 
     def only(self, forms: Mapping[str, Form]) -> Taken:
         """The administrations with the items of these forms alone, as where one part is audited."""
@@ -431,7 +445,7 @@ def _plain_or_released(
 
 
 _IDS = ("item", "id", "question_id")
-_ASKS = frozenset(QUESTIONS)
+_ASKS = OF_A_MODEL.union(QUESTIONS, KEYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -460,7 +474,9 @@ def _name(value: Any, what: str, place: str) -> str:
 
 
 def _response(record: Mapping[str, Any], place: str) -> Response:
-    text = answer_text(first_field(record, ANSWERS, place), place)
+    # beside what a model wrote, the field `answer` has the right answer
+    names = ANSWERS if OF_A_MODEL.isdisjoint(record) else ANSWERS[1:]
+    text = answer_text(first_field(record, names, place), place)
     state = one_of(record.get("state", "ok"), STATES, "state", place)
     detail, reason = record.get("detail") or {}, record.get("reason")
     if not isinstance(detail, dict):
@@ -520,23 +536,42 @@ def read_answers(
     Raises
     ------
     AnswerError
-        An id is unknown or is answered twice, a field is missing, or the records' questions are
-        others than those of their items.
+        An id is unknown or is answered twice, a field is missing, the records' questions are others
+        than those of their items, or they belong to several administrations or to another form.
     """
     answers = ItemAnswers(form)
     asked = []
+    first = None
     for place, record in placed_records(path):
+        run = count_in(record, "run", place) or 0
+        own = (record.get("respondent"), record.get("form") or form.name, run)
+        first = first or own
+        if own != first or own[1] != form.name:
+            raise AnswerError(
+                f"the record is of the form {own[1]}, run {run}, by {own[0] or path.stem}",
+                place=place,
+                remedy=f"Keep one respondent's answers to one run of the form {form.name}.",
+            )
         key = storable(_name(first_field(record, _IDS, place), "item", place))
         answers.put(key, _response(record, place), place)
-        asked += _question(record, form.by_id[key], place)
-    check_questions(asked, path, spelling)
+        if not _ASKS.isdisjoint(record):
+            asked.append((place, record, form.by_id[key]))
+    _check(asked, path, spelling)
     return answers
 
 
-def _question(record: Mapping[str, Any], item: Item, place: str) -> list[tuple[str, str, Item]]:
-    """What a record says that its item asks, for the check; empty where it does not say it."""
-    question = first_text(record, QUESTIONS)
-    return [(place, question, item)] if question and item.prompt else []
+def _check(
+    asked: Sequence[tuple[str, Mapping[str, Any], Item]], path: Path, spelling: Callable[[str], str]
+) -> None:
+    """Check what records say of the questions and keys of their items."""
+
+    def texts_in(names: Sequence[str]) -> list[tuple[str, str, Item]]:
+        texts = ((place, first_text(record, names), item) for place, record, item in asked)
+        return [(place, text, item) for place, text, item in texts if text]
+
+    check_questions([each for each in texts_in(QUESTIONS) if each[2].prompt], path, spelling)
+    of_model = any(not OF_A_MODEL.isdisjoint(record) for _, record, _ in asked)
+    check_keys(texts_in((*KEYS, "answer") if of_model else KEYS), path)
 
 
 def percentage(value: Any, place: str = "") -> str:
@@ -586,7 +621,7 @@ def read_recordings(
         reader.asked.clear()
         for i, record in reader.not_plain(records, file.stem):
             reader.take(record, file.stem, f"{file}: record {i}")
-        check_questions(reader.asked, file, spelling)
+        _check(reader.asked, file, spelling)
     return [
         Recording(name, form, run, answers, str(path), scale)
         for (name, form, run, scale), answers in reader.recorded.items()
@@ -600,8 +635,8 @@ class _Reader:
         self.known = known
         self._looks: dict[str, str] = {}
         self.recorded: dict[tuple[str, str, int, str], ItemAnswers] = {}
-        self.asked: list[tuple[str, str, Item]] = []
-        """What the records of a file say that their items ask: place, text, item."""
+        self.asked: list[tuple[str, Mapping[str, Any], Item]] = []
+        """The records of a file that say something of their items, with place and item."""
         # most files name their few administrations in every record, and give the same few answers
         # again and again
         self._of_names: dict[tuple[str, str, int], tuple[dict[str, Item], dict[str, Response]]] = {}
@@ -677,7 +712,8 @@ class _Reader:
         if type(named) is str and type(run) is int and "resolution" not in record:
             self._of_names[named, form, run] = self._items[form], answers
         answer = _response(record, place)
-        self.asked += _question(record, item, place)
+        if not _ASKS.isdisjoint(record):
+            self.asked.append((place, record, item))
         if len(answer.text) <= SHORT and not answer.reason and not answer.detail:
             answer = self._same.setdefault((answer.text, answer.state), answer)
         answers.put(item.id, answer, place)

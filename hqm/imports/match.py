@@ -84,6 +84,22 @@ def check_questions(
         contradict(wrong, len(rows), path, "Name the file, part or release that was answered.")
 
 
+def check_keys(rows: Sequence[tuple[str, str, Item]], path: Path) -> None:
+    """Refuse yes/no and choice questions of which most rows name another right answer than the
+    benchmark: (place, key, item). A few are corrected keys.
+    """
+    keyed = [each for each in rows if each[2].task in ("yes_no", "choice")]
+    other = [each for each in keyed if has_other_key(Row(place="", key=each[1]), each[2])]
+    if 2 * len(other) > len(keyed):
+        _, key, item = other[0]
+        raise AnswerError(
+            f"{len(other)} of {len(keyed)} rows name another right answer than the benchmark: to"
+            f" {item.id} it is {item.target!r:.80}, and {key!r:.80} in the file",
+            place=str(path),
+            remedy="Name the release that was answered, or leave its keys out of the rows.",
+        )
+
+
 def join_by_picture(
     rows: Sequence[Row],
     items: Sequence[Item],

@@ -156,7 +156,7 @@ class Row:
             No field holds an answer, or the answer is no text.
         """
         names = answers_in(record)
-        if names[:1] == ["answer"] and set(names) & _OF_A_MODEL:
+        if names[:1] == ["answer"] and set(names) & OF_A_MODEL:
             # beside what a model wrote, the field `answer` has the right answer
             names, record = names[1:], {"target": record["answer"], **record}
         if not names and not (score_alone and "score" in record):
@@ -271,7 +271,7 @@ ANSWERS = (
     "text",
     "caption",
 )
-_OF_A_MODEL = frozenset(("response", "prediction", "model_answer", "model_prediction"))
+OF_A_MODEL = frozenset(("response", "prediction", "model_answer", "model_prediction"))
 KEYS = ("target", "label", "gold", "ground_truth", "gt_answer")
 RESPONDENTS = ("respondent", "model_id", "model", "model_name")
 PARTS = ("category", "split", "part")

@@ -33,7 +33,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hqm.errors import DataError, HQMError, ImageError, UsageError
 from hqm.files.cache import replacing
-from hqm.files.images import as_rgb, check_picture
+from hqm.files.images import as_rgb, check_picture, oddities
 from hqm.labels.label_schema import CANNOT_SAY, read_reply
 from hqm.labels.label_store import Label
 from hqm.labels.rater_view import Shown, visible
@@ -484,7 +484,7 @@ def _milliseconds(text: str) -> int | None:
 
 
 def picture_bytes(path: Path) -> tuple[bytes, str]:
-    """Return a picture that a browser can show, without the file's metadata.
+    """Return a picture that every browser shows as a model sees it.
 
     Raises
     ------
@@ -497,7 +497,7 @@ def picture_bytes(path: Path) -> tuple[bytes, str]:
     content = path.read_bytes()
     with Image.open(io.BytesIO(content)) as opened:
         kind = _SHOWN_BY_BROWSERS.get(opened.format or "")
-        if kind is not None and opened.mode[:1] not in "IF" and opened.mode != "CMYK":
+        if kind is not None and not oddities(opened):
             return content, kind
         made = io.BytesIO()
         as_rgb(opened).save(made, "PNG")

@@ -454,7 +454,9 @@ def _column(
         decimals = max(len(fraction.rstrip("0")) for fraction in fractions)
     # a heading may say per cent over numbers that are shares, as tables of yes ratios do
     said = percent and bool(len(known)) and known.max() > 1
-    return Column(name, _scale(known, percent=said or bool(marked)), better, decimals)
+    # a rate above 1 is in per cent, however many cells hold what no rate is
+    rate = len(name) > 1 and bool(metric_of(name)[0]) and bool(len(known)) and known.max() > 1.5
+    return Column(name, _scale(known, percent=said or rate or bool(marked)), better, decimals)
 
 
 def _check_rows(values: Array, about: Sequence[Column], names: Sequence[str], place: str) -> None:

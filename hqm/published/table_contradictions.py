@@ -397,12 +397,31 @@ def parts_of(table: Published, tally: Tally) -> Iterator[Contradiction]:
     yield from _twice(table, tally)
 
 
+_COUNTS = re.compile(
+    r"(?:^|[\s/:|._(#-])(?:tp|fp|tn|fn|n|counts?|questions|items)\)?$", re.IGNORECASE
+)
+
+
 def _rounding(table: Published, tally: Tally) -> Iterator[Contradiction]:
     """Check that every rate is on its scale and is a whole number of items (GRIM)."""
     if table.binary:
         return
     for j, column in enumerate(table.about):
         rows = [i for i, row in enumerate(table.printed) if row[j]]
+        if column.scale is None and _COUNTS.search(column.name):
+            yield from (
+                Contradiction(
+                    Violation(
+                        "OUT_OF_BOUNDS",
+                        table.respondents[i],
+                        column.name,
+                        table.printed[i][j],
+                        "a count below 0",
+                    )
+                )
+                for i in rows
+                if table.values[i, j] < 0
+            )
         if column.scale is None or not rows:
             continue
         # a ratio such as F1 is no whole number of items

@@ -157,7 +157,7 @@ _SECRET = re.compile(
     r"(api|access|auth|secret).?(key|token)|^(key|token|secret|password|authorization|bearer)$",
     re.I,
 )
-KEY = re.compile(r"\b(?:sk|pk|rk|hf|gsk|xai|AIza)[-_][A-Za-z0-9_-]{16,}")
+KEY = re.compile(r"\b(?:(?:sk|pk|rk|hf|gsk|xai|tok|token|key)[-_]|AIza)[A-Za-z0-9_-]{16,}")
 """How the keys of servers begin."""
 _NEAR = 0.84
 """How alike a setting that is handed on must be to one of ours to be taken for its misspelling."""

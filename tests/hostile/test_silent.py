@@ -2,11 +2,15 @@
 scales, names that look alike, stores that are none, keys in addresses, weights that are not whole.
 """
 
+import io
 import json
 import lzma
+import re
 import unicodedata
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -242,3 +246,168 @@ def test_scores_of_nan_end_a_respondent(
     asked = hqm.Request("Is it red?", None, hqm.Sampling(temperature=temperature), 0)
     with pytest.raises(hqm.RespondentError, match="NaN"):
         list(respondent.answer([asked]))
+
+
+ROWS: dict[str, tuple[Row, str]] = {
+    "a run that no count is": ({"run": 10**30}, pattern_of("silent.no-count")),
+    "another form": ({"form": "parallel"}, pattern_of("silent.another-cell", form="parallel")),
+    "a second run": ({"run": 1}, pattern_of("silent.another-cell", run=1)),
+    "a second respondent": ({"respondent": "mb"}, pattern_of("silent.another-cell", who="mb")),
+}
+
+
+@pytest.mark.parametrize("case", ROWS)
+def test_a_row_of_another_administration_is_not_scored_with_the_others(
+    tmp_path: Path, run: Run, case: str
+) -> None:
+    more, pattern = ROWS[case]
+    folder, rows = benchmark(tmp_path)
+    records = [{"item": row["id"], "answer": "yes"} for row in rows]
+    records[5] |= more
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    status, _, said = run("score", folder, "--answers", tmp_path / "a.jsonl")
+    assert status == 1
+    assert re.search(pattern, said)
+    assert "record 6" in said
+
+
+@pytest.mark.parametrize("command", ["score", "audit", "import"])
+def test_answers_whose_keys_are_turned_round_are_refused(
+    tmp_path: Path, run: Run, command: str
+) -> None:
+    folder, rows = benchmark(tmp_path)
+    records = [
+        {"item": row["id"], "answer": "yes", "target": TURNED[row["target"]]} for row in rows
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    words: list[object] = {
+        "score": ["score", folder, "--answers", tmp_path / "a.jsonl"],
+        "audit": ["audit", folder, "--recorded", tmp_path / "a.jsonl", "--out", tmp_path / "o"],
+        "import": ["import", tmp_path / "a.jsonl", "--benchmark", folder, "--store", "s.sqlite"],
+    }[command]
+    status, _, said = run(*words)
+    assert status == 1
+    assert tells(said, "silent.other-keys", count=24, rows=24)
+
+
+def test_the_keys_of_a_log_that_differ_are_said_where_it_is_scored(
+    tmp_path: Path, run: Run
+) -> None:
+    folder, rows = benchmark(tmp_path)
+    records = [
+        {"doc_id": i, "doc": {"question": row["prompt"]}, "resps": [["yes"]]}
+        | {"target": TURNED[row["target"]] if i < 3 else row["target"], "filtered_resps": ["yes"]}
+        for i, row in enumerate(rows)
+    ]
+    log = tmp_path / "samples_mine.jsonl"
+    log.write_text("".join(json.dumps(record) + "\n" for record in records))
+    for words in (["score", folder, "--answers"], ["audit", folder, "--no-report", "--recorded"]):
+        store = ["--store", tmp_path / "s.sqlite"] if words[0] == "audit" else []
+        status, _, said = run(*words, log, *store)
+        assert status == 0, said
+        assert tells(said, "silent.other-keys", count=3, rows=24)
+
+
+def test_beside_what_a_model_wrote_the_answer_is_the_key(tmp_path: Path, run: Run) -> None:
+    folder, rows = benchmark(tmp_path)
+    records = [{"item": row["id"], "answer": row["target"], "response": "no"} for row in rows]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    status, out, _ = run("score", folder, "--answers", tmp_path / "a.jsonl", "--json")
+    share = sum(row["target"] == "no" for row in rows) / len(rows)
+    assert (status, json.loads(out)["metrics"]["accuracy"]) == (0, pytest.approx(share))
+
+
+def test_a_corrected_key_of_other_questions_is_refused(tmp_path: Path, run: Run) -> None:
+    folder, rows = benchmark(tmp_path)
+    for name, asks in (("a.jsonl", str), ("k.jsonl", "Does sign {} say STOP?".format)):
+        records = [
+            {"item": row["id"], "answer": "yes", "target": row["target"]}
+            | ({"question": asks(row["id"])} if name == "k.jsonl" else {})
+            for row in rows
+        ]
+        (tmp_path / name).write_text("".join(json.dumps(record) + "\n" for record in records))
+    words = ["score", folder, "--answers", tmp_path / "a.jsonl", "--key", tmp_path / "k.jsonl"]
+    status, _, said = run(*words)
+    assert (status, "k.jsonl: 24 of 24 rows" in said) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("head", "row"),
+    [("tp,fp,tn,fn", "-5,3,140,7"), ("Accuracy,F1", "-5,40"), ("Accuracy,F1", "120,40")],
+)
+def test_a_number_that_no_count_and_no_rate_is_contradicts_its_table(
+    tmp_path: Path, head: str, row: str
+) -> None:
+    from hqm.published.table_audit import audit_table, read_table
+
+    others = ["130,4,139,8", "135,2,141,3"] if "tp" in head else ["70,50", "75,55"]
+    rows = [f"model,{head}", f"x,{row}", *(f"m{i},{other}" for i, other in enumerate(others))]
+    (tmp_path / "t.csv").write_text("\n".join(rows))
+    (contradiction,) = audit_table(read_table(tmp_path / "t.csv")).violations
+    assert (contradiction["kind"], contradiction["row"]) == ("OUT_OF_BOUNDS", "x")
+    assert contradiction["printed"] == row.partition(",")[0]
+
+
+def test_an_archive_that_unfolds_like_no_text_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of its members is within the limit."""
+    from hqm.files import archives
+    from hqm.imports.detect import read_logs
+
+    head = json.dumps({"eval": {"model": "m", "task": "t"}, "status": "success"})
+    with zipfile.ZipFile(tmp_path / "a.eval", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", head)
+        for i in range(4):
+            archive.writestr(f"samples/{i}_epoch_1.json", json.dumps({"pad": " " * 400_000}))
+    monkeypatch.setattr(archives, "_LARGE", 1 << 20)
+    with pytest.raises(hqm.DataError, match=pattern_of("silent.unfolds", size=1)):
+        read_logs([tmp_path / "a.eval"])
+
+
+def test_a_worker_that_sends_nothing_is_told_of_until_it_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from hqm.administration.engines import local
+    from hqm.respondents.base import listening
+
+    heard: list[tuple[str, bool]] = []
+    worker = local._Worker(SimpleNamespace(pid=77), None, shard=0)
+    with listening(lambda what, begins: heard.append((what, begins))):
+        worker.hear()
+        worker.miss()
+        assert heard == []
+        monkeypatch.setattr(local, "_SILENCE", 0.0)
+        worker.miss()
+        worker.miss()
+        ((what, begins),) = heard
+        assert (begins, tells(what, "silent.unheard", number=77, seconds=0)) == (True, True)
+        worker.hear()
+        assert heard[1:] == [(what, False)]
+        worker.shard = -1  # it has nothing to do
+        worker.miss()
+        assert len(heard) == 2
+
+
+def test_people_are_shown_what_a_model_sees(tmp_path: Path) -> None:
+    """The first frame of a moving picture, and what is clear on white."""
+    from hqm.labels.page import picture_bytes
+
+    frames = [Image.new("RGB", (40, 40), color) for color in ("red", "green")]
+    frames[0].save(tmp_path / "moving.gif", save_all=True, append_images=frames[1:])
+    Image.new("RGBA", (40, 40), (0, 0, 0, 0)).save(tmp_path / "clear.png")
+    for name, color in (("moving.gif", (255, 0, 0)), ("clear.png", (255, 255, 255))):
+        content, kind = picture_bytes(tmp_path / name)
+        shown = Image.open(io.BytesIO(content))
+        assert (kind, getattr(shown, "n_frames", 1)) == ("image/png", 1)
+        assert shown.convert("RGB").getpixel((5, 5)) == color
+
+
+@pytest.mark.parametrize("pair", [[-1.2, True], ["-1.2", "False"]])
+def test_a_log_of_likelihoods_holds_no_answers(tmp_path: Path, pair: list[Any]) -> None:
+    from hqm.imports.detect import read_logs
+
+    record = {"doc_id": 0, "doc": {"question": "Is it?"}, "target": 0, "resps": [[pair], [pair]]}
+    (tmp_path / "samples_x.jsonl").write_text(json.dumps(record) + "\n")
+    with pytest.raises(hqm.AnswerError, match="likelihoods of options"):
+        read_logs([tmp_path / "samples_x.jsonl"])

@@ -14,6 +14,7 @@ import pickle
 import signal
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -36,6 +37,8 @@ _LOSSES = 3
 """Workers that a shard may lose before its respondent is given up: the shard may be what kills
 them.
 """
+_SILENCE = 60.0
+"""Seconds after which a worker that has sent nothing is told of: it may have been stopped."""
 _TINY = 50_000_000
 """Bytes of weights below which several copies of a model may stand side by side on a CPU."""
 
@@ -243,6 +246,28 @@ class _Worker:
     left: set[int] = field(default_factory=set)
     waits: list[str] = field(default_factory=list)
     """What the worker waits for, such as a model that it loads."""
+    heard: float = 0.0
+    """When it was last given something, or sent something."""
+    silent: str = ""
+    """What was told of its silence."""
+
+    def hear(self) -> None:
+        """Note that it lives."""
+        self.heard = time.monotonic()
+        if self.silent:
+            tell(self.silent, False)
+            self.silent = ""
+
+    def miss(self) -> None:
+        """Tell of a worker that is at work and has sent nothing for long."""
+        late = time.monotonic() - self.heard > _SILENCE
+        if late and self.shard >= 0 and not self.waits and not self.silent:
+            number = self.process.pid
+            self.silent = (
+                f"waiting for process {number}, which has sent nothing for {_SILENCE:g} s"
+                f" (`kill -CONT {number}` continues one that was stopped)"
+            )
+            tell(self.silent, True)
 
 
 def _spread(
@@ -284,11 +309,14 @@ def _spread(
                     number = worker.shard = waiting.popleft()
                     i, requests, _ = pieces[number]
                     worker.left = set(range(len(requests)))
+                    worker.hear()
                     _send(worker, (work[i][0], requests))
+                worker.miss()
             if not any(worker.shard >= 0 for worker in crew):
                 return
             for pipe in wait([worker.pipe for worker in crew], timeout=0.5):
                 worker = next(worker for worker in crew if worker.pipe is pipe)
+                worker.hear()
                 kind: str
                 payload: Any
                 try:
@@ -329,9 +357,10 @@ def _spread(
 
 
 def _end(worker: _Worker) -> None:
-    """End a worker that has finished."""
-    worker.process.terminate()
+    """End a worker, even one that was stopped."""
+    worker.process.kill()
     worker.process.join()
+    worker.hear()
     for what in worker.waits:
         tell(what, False)
     worker.waits.clear()

@@ -56,6 +56,8 @@ def read_log(file: LogFile) -> Log:
 
 
 def _read_archive(path: Path) -> Log:
+    from hqm.files.archives import check_unfolding
+
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             members = {info.filename: info for info in archive.infolist()}
@@ -66,6 +68,7 @@ def _read_archive(path: Path) -> Log:
                 raise DataError(
                     "it has neither header.json nor _journal/start.json", place=str(path)
                 )
+            check_unfolding(archive, path)
             header = _document(file, archive, members[start], path)
             samples = [
                 (name, _document(file, archive, info, path))

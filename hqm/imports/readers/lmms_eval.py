@@ -14,13 +14,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hqm.errors import HQMError
+from hqm.errors import AnswerError, HQMError
 from hqm.files.records import parse_value, read_json
 from hqm.imports.row import (
     Log,
     LogFile,
     Row,
     first_text,
+    number,
     options_in,
     parts_in,
     score_of,
@@ -170,7 +171,14 @@ def _pretrained(arguments: str) -> str:
 def _rows(record: Mapping[str, Any], place: str, respondent: str, task: str) -> Iterator[Row]:
     doc = record.get("doc")
     about = {**(doc if isinstance(doc, Mapping) else {}), **_of_metrics(record)}
-    answers = texts(record["resps"] if "resps" in record else record.get("filtered_resps"))
+    replies = record["resps"] if "resps" in record else record.get("filtered_resps")
+    if _are_likelihoods(replies):
+        raise AnswerError(
+            "its answers are likelihoods of options, and no texts",
+            place=place,
+            remedy="Take the log of a task whose answers are generated.",
+        )
+    answers = texts(replies)
     scores, read = _scores(record)
     position = record.get("doc_id")
     tokens = record.get("token_counts") or []
@@ -201,6 +209,16 @@ def _rows(record: Mapping[str, Any], place: str, respondent: str, task: str) -> 
             scores=scores,
             read=read,
         )
+
+
+def _are_likelihoods(replies: Any) -> bool:
+    """Whether the first reply is a logarithm and whether greedy decoding gives the option, which
+    the tool writes of options that it does not have generated.
+    """
+    while isinstance(replies, list) and replies and isinstance(replies[0], list):
+        replies = replies[0]
+    pair = isinstance(replies, list) and len(replies) == 2
+    return pair and number(replies[0]) is not None and str(replies[1]) in ("True", "False")
 
 
 def _of_metrics(record: Mapping[str, Any]) -> dict[str, Any]:
