@@ -469,8 +469,9 @@ def _float(table: Table) -> str:
         r"\setlength{\tabcolsep}{4pt}",
         rf"\caption{{{escape(table.caption)}}}",
     ]
+    name = table.name or table.caption.lower()
     lines.append(
-        rf"\label{{tab:{''.join(c if c.isascii() and c.isalnum() else '-' for c in table.name)}}}"
+        rf"\label{{tab:{''.join(c if c.isascii() and c.isalnum() else '-' for c in name)}}}"
     )
     text = r">{\raggedright\arraybackslash}X"
     specs = "".join(text if column.kind == "text" else "r" for column in table.columns)

@@ -113,6 +113,7 @@ def test_the_table_recovers_what_is_known_within_its_intervals(
     assert "How often each rater errs" in out
     table = (tmp_path / "table.tex").read_text("utf-8")
     assert table.count("recorded") == 10
+    assert r"\label{tab:people-beside-the-benchmark}" in table, "no two tables share a label"
     status, out, _ = run("label", "status", plan, "--json")
     assert len(json.loads(out)["people_beside"]["raters"]) == 10
 
