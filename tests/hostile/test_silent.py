@@ -280,10 +280,11 @@ def test_answers_whose_keys_are_turned_round_are_refused(
         {"item": row["id"], "answer": "yes", "target": TURNED[row["target"]]} for row in rows
     ]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    store = tmp_path / "s.sqlite"
     words: list[object] = {
         "score": ["score", folder, "--answers", tmp_path / "a.jsonl"],
         "audit": ["audit", folder, "--recorded", tmp_path / "a.jsonl", "--out", tmp_path / "o"],
-        "import": ["import", tmp_path / "a.jsonl", "--benchmark", folder, "--store", "s.sqlite"],
+        "import": ["import", tmp_path / "a.jsonl", "--benchmark", folder, "--store", store],
     }[command]
     status, _, said = run(*words)
     assert status == 1
