@@ -361,7 +361,7 @@ def test_a_record_like_another_keeps_its_own_reason_and_detail(tmp_path: Path, d
         {"id": "q1", "response": "Yes", "reason": "", "detail": {}},
         {"id": "q2", "response": "Yes", "reason": "cut", "state": "truncated"},
         {"id": "q3", "response": "Yes", "detail": {"seconds": 2}},
-        {"item": "q4", "id": "q0", "answer": "No", "response": "Yes"},
+        {"item": "q4", "id": "q0", "answer": "yes", "response": "No"},  # its key stands beside it
     ]
     path = tmp_path / "a.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)))
