@@ -11,7 +11,7 @@ SELDOM := /(tests?|testing|transformers/models|openai/types|ray|numba|statsmodel
 COMPILE := $(VENV)/bin/python -m compileall -q -j 0 -x '$(SELDOM)' $(VENV)/lib > /dev/null || true
 INPUTS := pyproject.toml constraints.txt
 OUT ?= out/shapes
-JOBS ?= 4
+JOBS ?= 3
 PARALLEL = $(VENV)/bin/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 # tests start many processes, and without bytecode each compiles all that it imports
 export PYTHONDONTWRITEBYTECODE :=
@@ -34,7 +34,7 @@ lint: $(VENV)/.tests  ## ruff's rules and its formatting
 types: $(VENV)/.tests mount  ## mypy --strict over hqm, adapters, benchmarks, reports, training and uses of them
 	cd mount && ../$(VENV)/bin/mypy --cache-dir ../.mypy_cache --config-file ../pyproject.toml -p hqm -p training -p typed
 
-unit: $(VENV)/.tests  ## the tests; PYTEST="tests/test_store.py -x" runs some of them, JOBS=2 on two processes
+unit: $(VENV)/.tests  ## the tests; PYTEST="tests/test_store.py -x" runs some of them, JOBS=4 on four processes
 	$(PARALLEL) -p no:randomly $(PYTEST)
 
 # the seed of the order is printed at the beginning: PYTEST="--randomly-seed=1" gives the order again

@@ -81,11 +81,14 @@ def done_of(browser: Browser) -> tuple[int, int]:
     return int(done), int(count)
 
 
+def wait_until(browser: Browser, condition: str) -> None:
+    """Wait until it holds and the page is settled: keys and buttons work only then."""
+    settled = "!document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')"
+    browser.wait(f"{condition} && {settled}")
+
+
 def wait_for(browser: Browser, done: int) -> None:
-    browser.wait(
-        f"document.querySelector('progress')?.value === {done} &&"
-        " !document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')"
-    )
+    wait_until(browser, f"document.querySelector('progress')?.value === {done}")
 
 
 def labels_in(plan: Path, rater: str) -> list[Any]:
@@ -495,7 +498,7 @@ def test_a_second_window_is_told_before_it_overwrites_and_any_label_is_taken_bac
         # the other window, which showed the same answer
         assert served.ask(f"{link}/label", {"uid": uid[1], "choice": "1", "before": ""})[0] == 200
         calm.press("0")
-        calm.wait("document.querySelector('form [role=alert]') !== null")
+        wait_until(calm, "document.querySelector('form [role=alert]') !== null")
         assert "faithful" in calm.evaluate(
             "document.querySelector('form [role=alert]').textContent.toLowerCase()"
         )
@@ -511,7 +514,7 @@ def test_a_second_window_is_told_before_it_overwrites_and_any_label_is_taken_bac
             calm.press("1")
             wait_for(calm, n)
         calm.click("[hx-get$='/labels']")
-        calm.wait("document.querySelectorAll('.own li').length === 4")
+        wait_until(calm, "document.querySelectorAll('.own li').length === 4")
         calm.click(".own li:last-child button")
         calm.wait("document.querySelector('form#reply') !== null")
         assert calm.evaluate("document.querySelector('[name=uid]').value") == uid[1]
