@@ -295,21 +295,19 @@ def _of_pictures(
     A picture that is still to be fetched is seen like the others.
     """
     model = short_name(respondent.name).lower()
-    total = [0.0, 0.0, 0.0]
-    sizes: dict[Path | None, tuple[int, int] | None] = {}
-    for ask, request in asked:
-        if not ask.image:
-            continue
-        if request.image not in sizes:
-            sizes[request.image] = _size_of(request.image)
-        size = sizes[request.image]
-        known = [picture_tokens(model, shape) for shape in (size or _SMALL, size or _LARGE)]
-        if None in known:
-            parts: Sequence[Any] = (_PICTURE_LEAST, PICTURE_TOKENS, _PICTURE_MOST)
-        else:
-            parts = (min(known), sum(known) / 2, max(known))  # type: ignore[arg-type, type-var]
-        total = [sum(pair) for pair in zip(total, parts, strict=True)]
-    return total[0], total[1], total[2]
+    pictures = [request.image for ask, request in asked if ask.image]
+    if picture_tokens(model, _SMALL) is None:  # no size would tell more: no picture is opened
+        count = len(pictures)
+        return _PICTURE_LEAST * count, PICTURE_TOKENS * count, _PICTURE_MOST * count
+    sizes = {picture: _size_of(picture) for picture in set(pictures)}
+    least = likely = most = 0.0
+    for picture in pictures:
+        shapes = (sizes[picture] or _SMALL, sizes[picture] or _LARGE)
+        known = [picture_tokens(model, shape) or 0.0 for shape in shapes]
+        least += min(known)
+        likely += sum(known) / 2
+        most += max(known)
+    return least, likely, most
 
 
 def _size_of(picture: Path | None) -> tuple[int, int] | None:
