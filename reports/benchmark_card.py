@@ -174,9 +174,9 @@ def _quotes(audit: BenchmarkAudit, version: str) -> Iterator[Quote]:
         yield _quote(
             audit,
             version,
-            "Without the pictures",
+            "The questions alone",
             blind,
-            f"From the words of the questions of {where} alone, without any picture, a classifier"
+            f"From the words of the questions of {where} alone, a classifier"
             f" predicts {percent(blind.value)} of the right answers of items that it was not"
             f" trained on{beside}",
         )
@@ -279,7 +279,7 @@ def _card(benchmark: BenchmarkAudit, audit: Audit, policy: Policy) -> str:
     made = ", ".join(
         (
             counted(benchmark.n_items, "item"),
-            counted(benchmark.images, "picture"),
+            *([counted(benchmark.images, "picture")] if benchmark.images else ()),
             counted(len(benchmark.respondents), "respondent"),
         )
     )

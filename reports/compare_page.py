@@ -112,8 +112,8 @@ def _differences(comparison: Comparison) -> Table:
         rows=rows,
         notes=(
             (
-                "These respondents: each picture is left out of both measures, which says what"
-                " other pictures would give. Other respondents: each replicate draws the same"
+                "These respondents: each cluster of items is left out of both measures, which says"
+                " what other items would give. Other respondents: each replicate draws the same"
                 " respondents for both measures, and relatives together. Intervals: 95%. One"
                 " adjustment (Holm) over every test of measures; a difference is asked of these"
                 " respondents first, and of others only if these differ. A common length assumes"
@@ -175,7 +175,7 @@ def _leaderboard(comparison: Comparison) -> Table:
         tuple(rows),
         notes=(
             (
-                f"Sorted by {first.label}. Intervals: 95%, over pictures. Ranks:"
+                f"Sorted by {first.label}. Intervals: 95%, over clusters of items. Ranks:"
                 " those that are compatible with tests of all pairs of respondents (Holm over the"
                 " pairs of all measures). Bold and underlined: first and second, where no other"
                 " rank is."

@@ -190,7 +190,7 @@ def difference_in_words(d: Difference, comparison: Comparison) -> str:
     spans = [
         f"{_span(test, digits)} for {whom}"
         for test, whom in (
-            (d.these, f"these {len(comparison.respondents)} on other pictures"),
+            (d.these, f"these {len(comparison.respondents)} on other items"),
             (d.others, "others like them"),
         )
         if math.isfinite(test.low)
@@ -387,7 +387,7 @@ def indicator_name(indicator: str) -> str:
 
 
 _POPULATIONS = {
-    "fixed_models": "For these respondents over other pictures (fixed facet)",
+    "fixed_models": "For these respondents over other items (fixed facet)",
     "model_population": "For other respondents (random facet)",
 }
 
@@ -426,7 +426,7 @@ def tests_said(comparison: Comparison) -> tuple[str, ...]:
 
 # --- whom to trust each of two measures for, at equal cost ---
 
-_WHOM = {"these": "For these respondents over other pictures", "others": "For other respondents"}
+_WHOM = {"these": "For these respondents over other items", "others": "For other respondents"}
 
 
 def forecast_table(comparison: Comparison) -> Table:

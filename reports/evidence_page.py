@@ -97,12 +97,11 @@ BRIEF = {
     "Reliability by source of error": "Reliability",
     "Leaderboard and tied sets": "Leaderboard",
     side_tables.SHORT_FORM_TITLE: "Full scale",
-    "Types of hallucination": "Types",
     "First and other administrations compared": "First and other",
     "Length of the answers": "Length",
     type_tables.TITLE: "Analyses",
     "Where the variance comes from, and what you would need": "What you would need",
-    "What can be known without the picture": "Without the picture",
+    "What the questions alone give away": "Questions alone",
     "Unscored answers": "Unscored",
     "HQM and the tools that recorded the answers": "Tools' scores",
 }
@@ -248,7 +247,7 @@ def _parts(audit: BenchmarkAudit) -> Iterable[Part]:
     )
     yield Part(side_tables.STOPS_TITLE, [side_tables.stops_table(audit)])
     yield Part(
-        "Types of hallucination",
+        "Types",
         [
             type_tables.coverage(audit),
             type_tables.by_type(audit),
@@ -256,8 +255,7 @@ def _parts(audit: BenchmarkAudit) -> Iterable[Part]:
         ],
         drawn_if_any(
             drawings.type_pairs(audit),
-            "What each type asks: its first item with a picture, not chosen by how it was"
-            " answered.",
+            "What each type asks: its first item, not chosen by how it was answered.",
             "",
             wide=True,
         ),
@@ -292,7 +290,7 @@ def _parts(audit: BenchmarkAudit) -> Iterable[Part]:
     blind = tables.find(audit, "solvability.blind_accuracy")
     known = blind is not None and blind.value is not None
     yield Part(
-        "What can be known without the picture",
+        "What the questions alone give away",
         evidence_tables.blind(audit),
         remarks=[] if known else [evidence_tables.not_measured(blind, "Blind solvability was")],
         anchor="blind",

@@ -111,6 +111,7 @@ SOURCES: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
 """Family -> what varies, the unadjusted statistic, the adjusted ones (the first that has a number
 is shown), how to measure it.
 """
+_OF_PICTURES = ("blindness", "resolution")
 
 
 def budget_tables(audit: BenchmarkAudit) -> list[Table]:
@@ -119,7 +120,7 @@ def budget_tables(audit: BenchmarkAudit) -> list[Table]:
     for metric, budget in audit.budget.items():
         points = Points.of(audit, metric)
         lines = []
-        for row in budget.rows:
+        for row in (row for row in budget.rows if row.status != "not_applicable"):
             own = [f"{short(name)} {points.said(move)}" for name, move in row.moves.items()]
             note = row.reason or (
                 f"not measured: {how_to_measure(audit, row.source)}" if not row.moves else ""
@@ -169,6 +170,8 @@ def reliability(audit: BenchmarkAudit) -> Table:
     rows: list[tuple[Text, ...]] = []
     absent: list[tuple[Text, ...]] = []
     for family, (name, plain, better, remedy) in SOURCES.items():
+        if family in _OF_PICTURES and not audit.images:
+            continue
         measured = [
             (Text(name, small=_against(other, family)), Text(metric), *row)
             for metric in audit.metrics

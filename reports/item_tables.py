@@ -224,7 +224,7 @@ def _lists(audit: BenchmarkAudit, anchor: str) -> Iterator[Listed]:
 
 def _table(caption: str, rows: Iterable[Mapping[str, Any]], signature: str = "") -> Table:
     shown = list(rows)[:_MOST]
-    columns = tuple(dict.fromkeys(name for row in shown for name in row))
+    columns = tuple(dict.fromkeys(name for row in shown for name in row if _cell(row[name])))
     more = len(list(rows)) - len(shown)
     return Table.of(
         caption,

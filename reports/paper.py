@@ -12,7 +12,7 @@ from hqm.reports.comparison_answers import mark_apart
 from hqm.reports.latex_tables import estimated, measured
 from hqm.reports.phrases import Points
 from hqm.reports.score_tables import in_order
-from hqm.reports.tables import Column, Table, Text, cell, find, leading, short
+from hqm.reports.tables import Column, Table, Text, cell, clusters, find, leading, short
 
 from hqm import (
     HALLUCINATION_TYPES,
@@ -332,7 +332,7 @@ def _yes_ratios(audit: BenchmarkAudit) -> Table:
             [audit],
             "A share of yes above the ground truth is more yes than is right, as a habit of saying"
             " yes (acquiescence) gives; a share below it is more no than is right.",
-            "Intervals: 95%, over pictures.",
+            f"Intervals: 95%, over {clusters(audit)}.",
             f"{_MARKS} (Holm).",
         ),
     )
@@ -353,7 +353,7 @@ def _lengths(audit: BenchmarkAudit) -> Table:
         notes=_noted(
             [audit],
             "Words: mean length of a caption.",
-            "Intervals: 95%, over pictures.",
+            f"Intervals: 95%, over {clusters(audit)}.",
             f"{_MARKS} (Holm).",
         ),
     )
@@ -421,14 +421,14 @@ def _by_type(audit: BenchmarkAudit) -> Table | None:
     heads = (Column("Model", "text"), *(Column(kind, "number", group) for kind in kinds))
     return Table(
         f"table5-{audit.benchmark}",
-        _titled(f"{metric} by hallucination type on", audit),
+        _titled(f"{metric} by type on", audit),
         (*heads, Column("overall", "interval", group)),
         tuple(
             (Text(short(r.name)), *(column[r.name] for column in columns)) for r in in_order(audit)
         ),
         notes=_noted(
             [audit],
-            "Overall interval: 95%, over pictures.",
+            f"Overall interval: 95%, over {clusters(audit)}.",
             f"{_MARKS} (Holm; the standard error of a type is that of all items divided by the root"
             " of its share of the items).",
         ),

@@ -252,7 +252,7 @@ TERMS: Mapping[str, tuple[str, str]] = {
         r"[Bb]lind solvab|words alone",
         (
             "the share of labels that a simple classifier predicts from the words of the question"
-            " without the picture, on items it was not trained on"
+            " alone, on items it was not trained on"
         ),
     ),
     "leakage cue": (

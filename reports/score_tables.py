@@ -20,6 +20,7 @@ from hqm.reports.tables import (
     bracketed,
     capital,
     cell,
+    clusters,
     detail_of,
     find,
     flag_words,
@@ -221,7 +222,7 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
     better = audit.metrics[first]["better"]
     notes = [
         f"Sorted by {first} ({better} is better), administration: {cell(audit.reference)}. The"
-        " intervals come from leaving out each picture, with its questions, once.",
+        f" intervals come from leaving out the {clusters(audit)} one by one.",
         "Respondents that share a letter form a tied set: their differences were not shown to be"
         " more than chance."
         if sets

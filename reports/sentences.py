@@ -401,8 +401,7 @@ _MENDS: Mapping[str, tuple[str, str, str, str, str]] = {
     ),
     "two_keys": (
         "{questions} with two keys",
-        "The same question about the same picture has different right answers, as in"
-        " {first_two}.{cost}",
+        "One question has different right answers, as in {first_two}.{cost}",
         "{of_groups}",
         "lists",
         "Correct one of each.",

@@ -539,6 +539,11 @@ def detail_of(audit: BenchmarkAudit, indicator: str, key: str, metric: str = "")
     return estimate.detail.get(key) if estimate is not None else None
 
 
+def clusters(audit: BenchmarkAudit) -> str:
+    """What intervals leave out: the pictures with their questions, where there are any."""
+    return "pictures" if audit.images else "items"
+
+
 def leading(audit: BenchmarkAudit) -> str:
     """The first audited metric, which the first screen is about."""
     return next(iter(audit.metrics), "")

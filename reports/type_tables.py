@@ -105,6 +105,9 @@ def coverage(audit: BenchmarkAudit) -> Table:
     """
     estimated = find(audit, "types.index") is not None
     measured = {row.type: row for row in types_measured(audit) if row.items} if estimated else {}
+    counts = {"items": "Items", "images": "Pictures", "wordings": "Distinct wordings"}
+    if not audit.images:
+        del counts["images"]
     lines = []
     for kind, row in audit.coverage.items():
         of_type = measured.get(kind)
@@ -117,7 +120,7 @@ def coverage(audit: BenchmarkAudit) -> Table:
             (
                 Text(kind),
                 Text(state, muted=not row["items"]),
-                *(Text(f"{row[k]:,}") for k in ("items", "images", "wordings")),
+                *(Text(f"{row[k]:,}") for k in counts),
                 Text(
                     number(of_type.error if of_type is not None and of_type.measured else None, 4)
                 ),
@@ -125,25 +128,23 @@ def coverage(audit: BenchmarkAudit) -> Table:
             )
         )
     return Table.of(
-        "Coverage of hallucination types",
+        "Coverage of types",
         columns=(
             "Type",
             "State",
-            "Items",
-            "Pictures",
-            "Distinct wordings",
+            *counts.values(),
             "Standard error",
             "Items missing",
         ),
         rows=tuple(lines),
-        right=(2, 3, 4, 5, 6),
+        right=tuple(range(2, 4 + len(counts))),
         notes=(
             (
                 "By design: the benchmark asks about nothing else, although its release has no type"
                 " labels. Claimed: the benchmark says that it measures the type, but no item is"
                 " known to do so, and the type cannot be scored. A type is measurable when the"
                 " standard error of a respondent's score on it (root mean square over these"
-                " respondents, items of a picture together) is .03 or less at its one-sided 95 %"
+                " respondents, items of a cluster together) is .03 or less at its one-sided 95 %"
                 " upper end in this audit; the last"
                 " column says about how many more such items that takes."
             ),
@@ -393,7 +394,7 @@ _SEEN = {
     " hardly have been missed.",
     "parts": "Beyond the broken lines a difference is called large.",
     "errors": "Models in the shaded range are not told from a full score; each stroke is a model.",
-    "by_respondent": "Each model's difference with its 95% interval over pictures.",
+    "by_respondent": "Each model's difference with its 95% interval.",
 }
 
 

@@ -122,7 +122,7 @@ CASES = {
             "With another seed, a is higher than b for these respondents and for others like them",
             (
                 r"rho_G 0\.910 and 0\.800, difference 0\.110; 95% interval \[0\.020, 0\.200\] for"
-                r" these 10 on other pictures, \[0\.020, 0\.200\] for others"
+                r" these 10 on other items, \[0\.020, 0\.200\] for others"
             ),
             r"Which \w+ to report\? a\.",
         ),

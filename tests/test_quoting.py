@@ -90,7 +90,7 @@ def test_a_sentence_has_its_interval_what_it_generalises_over_and_its_signature(
         assert f"signature {short_signature(estimate.signature)})." in sentence
     assert "44 of the 45 pairs" in by_title["Separation"].sentence
     assert tells(by_title["Separation"].sentence, "quote.no-interval")
-    assert not any(quote.title == "Without the pictures" for quote in quotes(whole(), "0.1.0")), (
+    assert not any(quote.title == "The questions alone" for quote in quotes(whole(), "0.1.0")), (
         "what is not measured is not quoted"
     )
 

@@ -170,7 +170,7 @@ def test_everything_is_there(audit: Audit, page: str) -> None:
         "Share of yes answers",
         "Response bias",
         "Mean length of an answer",
-        "Coverage of hallucination types",
+        "Coverage of types",
         "Item map",
         "Items to look at",
         "Blind solvability",

@@ -301,9 +301,14 @@ def _findings(benchmark: BenchmarkAudit, most: str) -> Iterator[Test]:
 _LEAKS = ("solvability.blind_accuracy", "solvability.leakage_cues")
 
 
+def _enough(benchmark: BenchmarkAudit) -> str:
+    """How many items a search for leaks needs."""
+    return f"20{' on 5 pictures' if benchmark.images else ''} at least"
+
+
 def _leaks(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
     """Yield a test for every type and part that leaks more than the limit, or one that passes."""
-    reason = "what can be answered without the picture measures no seeing; judged by type and part"
+    reason = "what a cue gives away measures neither seeing nor knowing; judged by type and part"
     missing = [
         e
         for e in benchmark.all_estimates
@@ -313,7 +318,7 @@ def _leaks(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
     if missing and not rows:
         sentence = f"{missing[0].status.replace('_', ' ')}: {missing[0].reason}"
         remedy = Remedy(
-            "Raise the number of items to 20 on 5 pictures at least; or set `limits.leak` to 1",
+            f"Raise the number of items to {_enough(benchmark)}; or set `limits.leak` to 1",
             20.0,
         )
         yield _absent(benchmark, "leaks", sentence, remedy, reason)
@@ -361,8 +366,8 @@ def _search(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
     worst = max(judged, key=lambda row: float(row["detectable"]), default=None)
     for row in small:
         remedy = Remedy(
-            f"Raise the number of items in {row['name']} to 20 on 5 pictures at least; or drop the"
-            " claim on it; or set `limits.leak_found` to 1",
+            f"Raise the number of items in {row['name']} to {_enough(benchmark)}; or drop the claim on"
+            " it; or set `limits.leak_found` to 1",
             20.0,
         )
         yield _absent(benchmark, f"{what} in {row['name']}", str(row["reason"]), remedy, reason)

@@ -521,10 +521,7 @@ def of_leak(leak: LeakShown) -> Remedy:
 
 def _way(cue: str) -> str:
     if cue == "words":
-        return (
-            "Ask the same questions about pictures with the other answer, until the words say"
-            " nothing"
-        )
+        return "Ask in the same words what has the other answer, until the words say nothing"
     if cue in _PLACES:
         return "Shuffle the items of the file with a seed that you publish"
     if cue in _NUMBERS:

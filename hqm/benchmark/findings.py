@@ -343,14 +343,12 @@ _REMEDIES = {
     "C102": 'Name what to cite in the card: citation = "...".',
     "C103": 'Say in the card in one sentence what is measured: summary = "...".',
     "C104": "Write a sentence for each under [rai] in card.toml: the metadata take it from there.",
-    "D101": "Keep one of the rows that repeat a picture and question.",
+    "D101": "Keep one of the rows that ask the same.",
     "D102": "Keep one of the questions that differ in no word.",
-    "D103": "Read the picture, keep the right answer, and take the other row out.",
+    "D103": "Find the right answer, keep its row, and take the other out.",
     "D106": "Write the options so that no two are equal.",
     "D105": "Read the questions; keep one of those that ask the same.",
-    "D104": (
-        "Read the pictures, correct the wrong one of the two answers, or take one of the items out."
-    ),
+    "D104": ("Find the right answers, and correct the wrong one, or take one of the items out."),
     "L101": (
         "Balance the right answers of the type, or report its score beside that of always giving"
         " the commonest answer."
@@ -360,9 +358,7 @@ _REMEDIES = {
     "L202": "Shuffle the items, renumber them, and give questions of both answers the same form.",
     "L203": "Ask with the same phrase about items of the other answer too.",
     "L204": "Take the answer out of the question.",
-    "L301": (
-        "Ask the same questions about pictures with the other answer, until the words say nothing."
-    ),
+    "L301": ("Ask in the same words what has the other answer, until the words say nothing."),
     "W101": "Write at least three wordings for the type.",
     "W102": "Vary the wording of the type's questions.",
     "F101": (
@@ -582,8 +578,8 @@ def check_form(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[Fi
     if repeated:
         yield Finding(
             "duplicate-question",
-            f"{len(form)} rows ask {len(groups)} distinct questions: {extra} rows repeat a picture"
-            " and question",
+            f"{len(form)} rows ask {len(groups)} distinct questions: {extra} rows repeat"
+            f" a {'picture and ' if names_pictures(form) else ''}question",
             extra,
             tuple(
                 f"{', '.join(i.id for i in group[:3])}: {group[0].prompt}" for group in repeated[:3]

@@ -301,9 +301,10 @@ def findings(checked: Sequence[Checked], selection: Selection, as_json: bool) ->
     for report, linted in zip(reports, checked, strict=True):
         if report["readable"]:
             only = f" {report['part']}" if report["part"] else ""
+            pictures = f" {report['images']} pictures," if report["images"] else ""
             print(
                 f"{report['benchmark']}@{report['version']}{only}: {report['items']} items,"
-                f" {report['images']} pictures, data {report['digest']}"
+                f"{pictures} data {report['digest']}"
             )
         else:
             print(f"{report['benchmark']}: it cannot be read")
@@ -359,7 +360,7 @@ def _leaks(strata: Sequence[Stratum]) -> None:
             by = "the words get" if stratum.cue == WORDS else f"{stratum.cue} gets"
             gain = f"gain at least {stratum.low:.3f}"
             print(
-                f"  without pictures, {stratum.name}: {by} {stratum.accuracy:.3f} right, the"
+                f"  the questions alone, {stratum.name}: {by} {stratum.accuracy:.3f} right, the"
                 f" commonest answer {stratum.baseline:.3f}"
                 f" ({gain if stratum.shown else 'no more than chance explains'})"
             )
@@ -367,7 +368,8 @@ def _leaks(strata: Sequence[Stratum]) -> None:
 
 def made(new: NewBenchmark) -> None:
     """`hqm new`: what was read and written, and what to do next."""
-    print(f"{new.folder}: {new.items} {new.task} items, {new.pictures} pictures")
+    pictures = f", {new.pictures} pictures" if new.pictures else ""
+    print(f"{new.folder}: {new.items} {new.task} items{pictures}")
     words = {"prompt": "question", "target": "answer"}
     read = ", ".join(f"{words.get(name, name)} from {of}" for name, of in new.columns.items())
     sentences = {

@@ -51,8 +51,7 @@ FLAGS: Mapping[str, str] = {
         " items, or more"
     ),
     "CHANCE": (
-        "a respondent did not score above an answer that ignores picture and question: rank"
-        " without it"
+        "a respondent did not score above an answer that ignores what was asked: rank without it"
     ),
     "ATTENUATION": (
         "the judged sample is short: read the disattenuated correlation beside the raw one"

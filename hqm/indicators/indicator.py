@@ -77,9 +77,7 @@ DISCRIMINABILITY = Family(
     "discriminability", "Discriminability", "one administration: which respondents it separates"
 )
 ITEMS = Family("items", "Items", "one administration: what single items contribute")
-SOLVABILITY = Family(
-    "solvability", "Without seeing", "the questions alone: what can be known without a picture"
-)
+SOLVABILITY = Family("solvability", "Without seeing", "what the questions alone give away")
 TYPES = Family(
     "types", "Types", "the items alone: what is covered, and what each type's score is worth"
 )

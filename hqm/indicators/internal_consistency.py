@@ -166,7 +166,7 @@ _CONSISTENCY = (
         compute=_alpha,
         headline=_FAMILY,
         meaning=(
-            "Cronbach's alpha (KR-20 for 0/1 scores), with pictures as parts where several items"
+            "Cronbach's alpha (KR-20 for 0/1 scores), with clusters as parts where several items"
             " share one."
         ),
         explains=(cronbach_alpha,),
@@ -203,7 +203,7 @@ _CONSISTENCY = (
         compute=_split_half,
         explains=(split_half,),
         meaning=(
-            "Mean of random split halves (of pictures where items share one), stepped up by"
+            "Mean of random split halves (of clusters where items share one), stepped up by"
             " Spearman and Brown."
         ),
     ),
@@ -225,7 +225,7 @@ _CONSISTENCY = (
         title="alpha over types",
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS, _TWO_TYPES),
-        meaning="Cronbach's alpha over the scores by hallucination type.",
+        meaning="Cronbach's alpha over the scores of the types.",
         explains=(cronbach_alpha,),
         compute=_alpha_types,
     ),
@@ -238,7 +238,7 @@ _CONSISTENCY = (
         needs=(MEAN_OF_ITEMS, _TWO_TYPES, _THREE_TYPES),
         meaning=(
             "McDonald's omega of one factor over the scores by type, without what types share"
-            " through pictures."
+            " through clusters."
         ),
         compute=_omega_types,
         explains=(omega_of_types,),

@@ -298,7 +298,7 @@ def _level(name: str) -> tuple[Indicator, ...]:
             family=(CRITERION,),
             needs=(PAIR, MEAN_OF_ITEMS, wanted),
             meaning=(
-                f"{meaning} with people over {what}, with an interval over pictures; two"
+                f"{meaning} with people over {what}, with an interval over clusters; two"
                 " respondents suffice."
             ),
             compute=compute,

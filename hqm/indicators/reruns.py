@@ -665,7 +665,7 @@ _OF_VARIANCE = (
         headline=_VARIANCE_FAMILY,
         explains=(g_and_phi, d_study, g_study, crossed_components),
         meaning=(
-            "Generalizability coefficient of one run: relative error over items in their pictures,"
+            "Generalizability coefficient of one run: relative error over items in their clusters,"
             " seeds and forms."
         ),
         compute=lambda case: _of_one_run(case, case.once(_study).g),
@@ -680,7 +680,7 @@ _OF_VARIANCE = (
         headline=_VARIANCE_FAMILY,
         explains=(g_and_phi, d_study, g_study, crossed_components),
         meaning=(
-            "Dependability Phi of one run: absolute error over items in their pictures, seeds and"
+            "Dependability Phi of one run: absolute error over items in their clusters, seeds and"
             " forms."
         ),
         compute=lambda case: _of_one_run(case, case.once(_study).phi),

@@ -337,7 +337,7 @@ indicators = (
         explains=(resample,),
         meaning=(
             "How far the best respondent is ahead of the second, with a bootstrap interval over"
-            " pictures."
+            " clusters of items."
         ),
     ),
     Indicator(

@@ -351,7 +351,7 @@ indicators = (
         explains=(duplicate_items,),
         better="lower",
         digits=0,
-        meaning="Items whose question and picture stand in another item too.",
+        meaning="Items that ask what another item asks, of the same matter.",
     ),
     Indicator(
         name="discrimination",

@@ -133,7 +133,9 @@ def _twins(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
             if len({bare(str(item.target)) for item in distinct}) > 1:
                 contradictory.append(distinct)
     yield from _listed(
-        "near-duplicate-question", "questions about one picture differ in no word: {n} times", near
+        "near-duplicate-question",
+        f"questions{' about one picture' if named else ''} differ in no word: {{n}} times",
+        near,
     )
     contradictory += list(_denied(form, groups))
     yield from _listed(
