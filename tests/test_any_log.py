@@ -284,10 +284,48 @@ def test_grades_of_mm_vets_evaluator(tmp_path: Path) -> None:
     for respondent in audit.respondents:
         means = [respondent.cells[cell]["score"] for cell in audit.cells]
         assert means == [pytest.approx(6 / 16), 0.5, 1.0]
+    # the same through --judgements, beside the answers alone
+    for m in MODELS[:2]:
+        answers = tmp_path / f"{m}.json"
+        grades = answers.with_name(f"{m}_gpt-4-grade-3runs.json")
+        beside = hqm.audit(answers, judgements=[str(grades)])
+        (alone,) = beside.respondents
+        assert [alone.cells[cell]["score"] for cell in beside.cells] == means
     broken = {"v1_0": {"model": ["gpt-4"], "content": [], "score": []}}
     (tmp_path / "b_gpt-4-grade-1runs.json").write_text(json.dumps(broken))
     with pytest.raises(AnswerError, match=pattern_of("mm_vet.grades")):
         hqm.from_logs(tmp_path / "b_gpt-4-grade-1runs.json")
+
+
+@pytest.mark.parametrize("kind", ["answers", "keys", "scores"])
+def test_a_judge_of_any_scale_stands_beside_a_log(kind: str, tmp_path: Path) -> None:
+    """Grades of 0 to 10 are tenths: of answers alone the score, else what keys or the tool say
+    otherwise.
+    """
+    further = {"answers": {}, "keys": {"target": "7"}, "scores": {"f1": 0.25}}[kind]
+    answers = [
+        {"model": m, "item": f"q{i}", "answer": ["7", "8"][i % 3 == n], **further}
+        for n, m in enumerate(MODELS)
+        for i in range(12)
+    ]
+    grades = [
+        {"item": row["item"], "respondent": row["model"], "judge": "gpt", "score": (3 * i) % 11}
+        for i, row in enumerate(answers)
+    ]
+    path = table(tmp_path / "answers.csv", answers)
+    judged = table(tmp_path / "grades.csv", grades)
+    if kind == "answers":
+        with pytest.raises(AnswerError, match=pattern_of("log.neither")):
+            hqm.audit(path)
+    audit = hqm.audit(path, judgements=[str(judged)])
+    (cell,) = [cell for cell in audit.cells if hqm.Cell.parse(cell).judge == "gpt"]
+    others = [cell for cell in audit.cells if hqm.Cell.parse(cell).judge != "gpt"]
+    metric = {"answers": "score", "keys": "accuracy", "scores": "f1"}[kind]
+    for n, respondent in enumerate(audit.respondents):
+        tenths = [row["score"] / 10 for row in grades[12 * n : 12 * (n + 1)]]
+        assert respondent.cells[cell][metric] == pytest.approx(statistics.mean(tenths))
+        own = {"answers": [], "keys": [pytest.approx(2 / 3)], "scores": [0.25]}[kind]
+        assert [respondent.cells[other][metric] for other in others] == own
 
 
 def test_predictions_of_vlmevalkit_with_and_without_scores(tmp_path: Path) -> None:

@@ -360,7 +360,12 @@ def gather(
         )
     chosen = tuple(benchmark.metric(name) for name in metrics) or benchmark.audited
     if recorded:
-        matrices = tool_matrices(benchmark, answers, cells, by_name, respondents)
+        by_tool = [cell for cell in cells if cell.judge == "rule"]
+        matrices = tool_matrices(benchmark, answers, by_tool, by_name, respondents)
+        for cell in cells:
+            if cell.judge != "rule":
+                form = by_name[cell.form]
+                matrices[cell] = _matrix(benchmark, answers, judges, cell, form, respondents)
         reference = reference if reference in matrices else next(iter(matrices))
     else:
         matrices = {

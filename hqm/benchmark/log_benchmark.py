@@ -59,9 +59,12 @@ class LogBenchmark(Benchmark):
     ) -> None:
         super().__init__(card, Path())
         self.forms, self.taken, self.notes = tuple(forms), taken, tuple(notes)
-        self._metrics = tuple(metrics)
         self.tool_scored = bool(metrics)
         self.brought = taken.recordings
+        unknown = not metrics and not any(item.target for form in forms for item in form.items)
+        self._roles = ("judge",) if unknown else ()
+        judged = [_metric(_POOLED, {}, set(), "the judge", partial=False)] if unknown else ()
+        self._metrics = tuple(metrics or judged)
 
     def read(self) -> Form:
         """The questions of the original form."""
@@ -94,6 +97,11 @@ class LogBenchmark(Benchmark):
             )
         self.brought = ()
         return self
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The judge whose judgements come in files, where the log has neither scores nor keys."""
+        return self._roles
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -277,13 +285,15 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
         for log in keyed
     ]
     taken = match_logs({form.name: form for form in forms}, logs_of_form, settings)
-    if not metrics and not any(item.target for form in forms for item in form.items):
+    made = LogBenchmark(card, forms, taken, metrics, (*_notes(keyed), *equal))
+    if made.roles and not settings.judged:
         raise AnswerError(
             "it has neither a score nor a right answer for any answer",
             place=", ".join(log.path for log in logs[:3]),
-            remedy="Name the column of scores with --columns score=NAME, or log the scores.",
+            remedy="Name the column of scores with --columns score=NAME, log the scores, or bring"
+            " judgements with --judgements.",
         )
-    return LogBenchmark(card, forms, taken, metrics, (*_notes(keyed), *equal))
+    return made
 
 
 def _first_form(logs: Sequence[Log]) -> str:

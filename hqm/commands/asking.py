@@ -121,7 +121,8 @@ def audit(
     from hqm.auditing.auditor import audit as audit_of
 
     wanted = options.output
-    chosen = benchmarks_named(benchmarks, columns, partial=options.who.partial)
+    judged = bool(options.judging.judgements)
+    chosen = benchmarks_named(benchmarks, columns, partial=options.who.partial, judged=judged)
     names = [each if isinstance(each, str) else each.name for each in chosen]
     folder = out or Path("out") / stem(names[:3])
     path = store_path(names, wanted.store, folder)

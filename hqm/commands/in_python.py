@@ -320,6 +320,7 @@ def from_logs(
     columns: Mapping[str, str] | None = None,
     *,
     partial: bool = False,
+    judged: bool = False,
 ) -> list[LogBenchmark]:
     """The benchmarks of logs that other tools wrote, or of a table of answers or scores.
 
@@ -331,6 +332,8 @@ def from_logs(
         Field -> column of a table, where the names do not say it.
     partial
         Whether rows that contradict others are left out.
+    judged
+        Whether judgements of the answers are given to the audit.
 
     Examples
     --------
@@ -340,7 +343,7 @@ def from_logs(
     >>> [metric.name for metric in made.metrics], len(made.original), len(made.brought)
     (['f1'], 2, 2)
     """
-    settings = LogSettings(partial=partial)
+    settings = LogSettings(partial=partial, judged=judged)
     if isinstance(what, (str, Path, Sequence)):
         paths = [what] if isinstance(what, (str, Path)) else what
         return benchmarks_of_logs(read_logs(map(Path, paths), columns=columns), settings)
@@ -370,7 +373,8 @@ def _loaded(
     if not isinstance(benchmark, (Benchmark, str, Path)) or (
         not isinstance(benchmark, Benchmark) and is_log(str(benchmark))
     ):
-        made = from_logs(benchmark, columns, partial=options.who.partial)
+        judged = bool(options.judging.judgements)
+        made = from_logs(benchmark, columns, partial=options.who.partial, judged=judged)
         if len(made) > 1:
             names = ", ".join(each.name for each in made)
             raise UsageError(

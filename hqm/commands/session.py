@@ -317,7 +317,7 @@ class Session:
         options = self.options.judging
         brought = {judge.label for judge in self.brought(benchmark)}
         asked = [name for name in options.judges if name not in brought]
-        if not benchmark.roles or not asked:
+        if not benchmark.roles or not asked or benchmark.brought:
             return []
         others = {role: self._judge(name) for role, name in parse_roles(options.roles).items()}
         used = {role: respondent for role, respondent in others.items() if role in benchmark.roles}

@@ -144,7 +144,11 @@ def find_audit(path: Path) -> Path:
 
 
 def benchmarks_named(
-    names: Sequence[str], columns: str | None = None, *, partial: bool = False
+    names: Sequence[str],
+    columns: str | None = None,
+    *,
+    partial: bool = False,
+    judged: bool = False,
 ) -> list[str | LogBenchmark]:
     """The names of benchmarks as they are; in place of files and folders of logs the benchmarks
     that are made from them.
@@ -167,7 +171,7 @@ def benchmarks_named(
 
     with waiting("reading the logs"):
         read = read_logs(logs, columns=parse_table_columns([columns] if columns else []))
-        made = benchmarks_of_logs(read, LogSettings(partial=partial))
+        made = benchmarks_of_logs(read, LogSettings(partial=partial, judged=judged))
     return [*(name for name in names if not is_log(name)), *made]
 
 

@@ -147,7 +147,7 @@ def read_table(
                 place=path,
                 remedy=f"The columns are {there}.",
             )
-    if not wanted and (turned := _of_wide(records)):
+    if not wanted and (turned := _of_object(records) or _of_wide(records)):
         records = turned
     scores = _score_columns(records, wanted)
     stem = path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0] or path
@@ -220,6 +220,15 @@ def _all_numbers(cells: Any) -> bool:
     """Whether every cell that is not empty is a number or truth, and one is."""
     filled = [cell for cell in cells if cell not in (None, "")]
     return bool(filled) and all(number(cell) is not None for cell in filled)
+
+
+def _of_object(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of one object, item -> answer; empty where it is none."""
+    of_one = records[0] if len(records) == 1 else {}
+    texts = len(of_one) > _FEWEST_ITEMS and all(isinstance(text, str) for text in of_one.values())
+    if not texts or not _KNOWN.isdisjoint(of_one):
+        return []
+    return [{"item": name, "answer": text} for name, text in of_one.items()]
 
 
 def _of_wide(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -57,6 +57,8 @@ class LogSettings:
     """The first run to store under, in place of the logs' own."""
     partial: bool = False
     """Take the rows that match and leave the others out."""
+    judged: bool = False
+    """Whether judgements of the answers come beside the logs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ scoring.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from hqm.imports.row import JudgeOutput
 from hqm.judges.judge_models import Judging
 from hqm.judges.procedure import NotAsked, Rows, judged_matrix, verdicts
 from hqm.scoring.matrix import ScoreMatrix
+from hqm.scoring.metrics import UNIT
 from hqm.scoring.rules import settle, yes_no_truth
 from hqm.signature import digest
 from hqm.store.database import Store
@@ -26,24 +27,45 @@ _WRONG = frozenset(("false", "incorrect", "wrong", "hallucinated", "with halluci
 _OPPOSITE = {"yes": "no", "no": "yes"}
 
 
-def share_right(mark: str) -> float | None:
+_TOPS = (1, 2, 3, 4, 5, 6, 7, 10, 100)
+"""What scales of judges end in."""
+
+
+def top_of_scale(marks: Iterable[str]) -> float:
+    """The end of the scale of which a judge's marks are, which begins with 0: the lowest usual one
+    that no mark exceeds.
+
+    >>> top_of_scale(["0.5", "1", "yes"]), top_of_scale(["3", "8"]), top_of_scale(["250", "0"])
+    (1.0, 10.0, 250.0)
+    """
+    highest = max((value for mark in marks if (value := as_number(mark)) is not None), default=1.0)
+    return float(next((top for top in _TOPS if highest <= top), highest))
+
+
+def share_right(mark: str, top: float = 1.0) -> float | None:
     """A mark as a share of right, 1 or 0 for a word; None for what is none.
 
-    >>> share_right("Correct."), share_right("0"), share_right("7"), share_right("unclear")
-    (1.0, 0.0, None, None)
+    >>> share_right("Correct."), share_right("0"), share_right("7", 10), share_right("unclear")
+    (1.0, 0.0, 0.7, None)
     """
     word = mark.strip().strip(".!*").lower()
-    value = 1.0 if word in _RIGHT else 0.0 if word in _WRONG else as_number(word)
-    return value if value is not None and 0 <= value <= 1 else None
+    if word in _RIGHT or word in _WRONG:
+        return float(word in _RIGHT)
+    value = as_number(word)
+    return value / top if value is not None and 0 <= value <= top else None
 
 
 def verdict_of_share(benchmark: Benchmark, item: Item, share: float, read: str = "") -> Verdict:
-    """The verdict that a share of right stands for, of a benchmark that a rule scores.
+    """The verdict that a share of right stands for, of a benchmark that a rule or a tool scores.
 
     A yes/no answer that is right says what the key says, and a wrong one the opposite: the tally
     counts it so.
     """
-    if item.task == "yes_no":
+    if benchmark.tool_scored or (benchmark.brought and benchmark.roles):
+        metric = benchmark.audited[0]
+        if metric.scale == UNIT and metric.better == "higher":
+            return benchmark.verdict_of_scores({metric.name: share}, read)
+    elif item.task == "yes_no":
         truth = yes_no_truth(item)
         right, wrong = (
             benchmark.score(item, Response(word.capitalize())) for word in (truth, _OPPOSITE[truth])
@@ -62,19 +84,19 @@ def verdict_of_share(benchmark: Benchmark, item: Item, share: float, read: str =
     )
 
 
-def verdict_of_mark(benchmark: Benchmark, item: Item, mark: str) -> Verdict:
+def verdict_of_mark(benchmark: Benchmark, item: Item, mark: str, top: float = 1.0) -> Verdict:
     """The verdict that a mark in a file stands for, of a benchmark that a rule scores; unscored
     where it says nothing.
 
     "yes" and "no" are what the judge read in the answer to a yes/no question; a share, true or
-    false, correct or incorrect is whether the answer is right.
+    false, correct or incorrect is whether the answer is right. A number is a share of `top`.
     """
     if not mark:
         return Verdict.unscored("missing", "the file leaves the judgement empty")
     word = mark.strip().strip(".!*").lower()
     if item.task == "yes_no" and word in _OPPOSITE:
         return benchmark.score(item, Response(word.capitalize()))
-    share = share_right(mark)
+    share = share_right(mark, top)
     if share is None:
         return Verdict.unscored(
             "unparsed", f"the judgement {mark!r:.60} says neither right nor wrong"
@@ -140,6 +162,8 @@ class BroughtJudge:
 
     def __init__(self, benchmark: Benchmark, label: str, sets: Sequence[BroughtSet]) -> None:
         self.benchmark, self.label, self.sets = benchmark, label, tuple(sets)
+        outputs = (output for each in self.sets for output in each.outputs.values())
+        self._top = top_of_scale(output.mark for output in outputs if output.mark)
 
     def askings(self) -> list[int]:
         """Which times the judge was asked, from 0."""
@@ -201,7 +225,7 @@ class BroughtJudge:
         self, cell: Cell, form: Form, name: str, row: Sequence[Response | None]
     ) -> list[Verdict]:
         outputs = self._outputs(name, cell.form, cell.run, parse_judge(cell.judge)[1])
-        if self.benchmark.roles:
+        if self.benchmark.roles and not self.benchmark.brought:
             made = verdicts(self.benchmark, form, {name: row}, self.ask_about(name, cell))[name]
             reasons = {True: "the file leaves the judgement empty", False: NOT_GIVEN}
             return [
@@ -226,7 +250,10 @@ class BroughtJudge:
         texts = [text for texts in output.replies.values() for text in texts]
         return settle(
             verdict_of_mark(
-                self.benchmark, item, (texts or [""])[0] if output.mark is None else output.mark
+                self.benchmark,
+                item,
+                (texts or [""])[0] if output.mark is None else output.mark,
+                self._top,
             ),
             answer,
         )

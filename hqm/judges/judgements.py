@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.judge_api import AGAIN, parse_judge
 from hqm.errors import AnswerError, DataError, UsageError
 from hqm.files.records import read_records
+from hqm.imports.detect import known_readers
 from hqm.imports.human_labels import HUMAN, respondent_named, short_names
 from hqm.imports.match import MatchReport, match_rows
 from hqm.imports.row import (
@@ -32,6 +33,7 @@ from hqm.imports.row import (
     RESPONDENTS,
     ROLES,
     JudgeOutput,
+    LogFile,
     Row,
     count_in,
     first_text,
@@ -42,7 +44,7 @@ from hqm.imports.row import (
     parts_in,
     whole_reply,
 )
-from hqm.judges.file_judge import BroughtSet
+from hqm.judges.file_judge import BroughtSet, top_of_scale
 from hqm.signature import digest_file
 from hqm.types import ORIGINAL, Form, Response
 
@@ -225,7 +227,9 @@ def take_judgements(
         )
     numbered = _numbered(sets)
     return TakenJudgements(
-        tuple(numbered), tuple(_renumbered(matchings, sets)), (*notes, *_same(numbered))
+        tuple(numbered),
+        tuple(_renumbered(matchings, sets)),
+        (*notes, *_scales(benchmark, numbered), *_same(numbered)),
     )
 
 
@@ -453,6 +457,18 @@ def _renumbered(matchings: Sequence[MatchReport], sets: Sequence[BroughtSet]) ->
     return [replace(m, asking=times.get(m.judge, {}).get(m.asking, m.asking)) for m in matchings]
 
 
+def _scales(benchmark: Benchmark, sets: Sequence[BroughtSet]) -> Iterator[str]:
+    """Yield a note on every judge whose scores are divided by the end of their scale."""
+    if benchmark.roles and not benchmark.brought:  # its own procedure reads them
+        return
+    marks: dict[str, list[str]] = defaultdict(list)
+    for each in sets:
+        marks[each.judge] += [output.mark for output in each.outputs.values() if output.mark]
+    for judge, of_judge in marks.items():
+        if (top := top_of_scale(of_judge)) > 1:
+            yield f"{judge}: its highest score is taken for one of {top:g}, by which all are divided"
+
+
 def _same(sets: Sequence[BroughtSet]) -> list[str]:
     """A note on every two sets about one respondent's answers in which all judgements are the
     same.
@@ -495,6 +511,12 @@ def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[Row]:
     released = benchmark.read_judgements(path, form)
     if released is not None:
         return list(released)
+    file = LogFile(path)
+    for reader in known_readers().values():
+        if reader.is_log(file):
+            rows = [row for row in reader.read_log(file).rows if row.judge]
+            if rows:
+                return [replace(row, judgement=_of_score(row)) for row in rows]
     try:
         records = read_records(path)
     except DataError:
@@ -527,6 +549,10 @@ def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[Row]:
         )
         for key, rows in replies.items()
     ]
+
+
+def _of_score(row: Row) -> JudgeOutput:
+    return JudgeOutput(mark="" if row.score is None else f"{row.score:g}")
 
 
 def holds_marks(path: Path) -> bool:
