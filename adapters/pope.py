@@ -67,6 +67,13 @@ _FILE = re.compile(r"(coco|aokvqa|gqa)_pope_(?:seem_)?(random|popular|adversaria
 _UNCLEAR = "it does not show which question file it answers"
 
 
+def _which(parts: Iterable[str]) -> str:
+    return (
+        f"Say --part, one of {', '.join(parts)}; if it answers several, as LLaVA's files do, put"
+        " the questions with their pictures (llava_pope_test.jsonl) beside it."
+    )
+
+
 def _spelled(text: str) -> str:
     """The question as other copies of it spell it: the release's own generator writes 'imange'
     behind 'an'.
@@ -174,9 +181,7 @@ class Pope(Benchmark):
                     (form.only(part), join_by_picture(rows, form.only(part).items, path, _spelled))
                 )
         if len(fitting) != 1:
-            raise AnswerError(
-                _UNCLEAR, place=str(path), remedy=f"Say --part, one of {', '.join(parts)}."
-            )
+            raise AnswerError(_UNCLEAR, place=str(path), remedy=_which(parts))
         return fitting[0]
 
     @staticmethod
@@ -247,9 +252,7 @@ class Pope(Benchmark):
             == [normalised(_spelled(item.prompt)) for item in form.only(part).items[: len(asked)]]
         ]
         if len(fitting) != 1:
-            raise AnswerError(
-                _UNCLEAR, place=str(path), remedy=f"Say --part, one of {', '.join(parts)}."
-            )
+            raise AnswerError(_UNCLEAR, place=str(path), remedy=_which(parts))
         return form.only(fitting[0])
 
     def check(self, form: Form) -> Iterable[Finding]:

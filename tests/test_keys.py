@@ -3,6 +3,7 @@ scores and ranks.
 """
 
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -38,6 +39,24 @@ def test_one_file_of_repope_corrects_one_part(data: Path) -> None:
         "coco_popular"
     }
     assert len(key.targets) == 2727
+
+
+def test_the_parts_of_pope_by_both_keys_are_those_that_were_counted(
+    data: Path, run: Run, tmp_path: Path
+) -> None:
+    """LLaVA-1.5-13B: random, popular and adversarial, as data/SOURCES.md has them."""
+    shutil.copy(data / "pope_answers" / "llava-v1.5-13b.jsonl.gz", tmp_path)
+    shutil.copy(data / "logs" / "llava" / "llava_pope_test.jsonl", tmp_path)
+    answers = tmp_path / "llava-v1.5-13b.jsonl.gz"
+    key = data / "pope" / "repope"
+    status, out, _ = run("score", "pope", "--answers", answers, "--key", key, "--json")
+    scored = json.loads(out)
+    assert status == 0
+    for by, printed in (
+        (scored["by_part"], [0.8801, 0.8743, 0.8550]),
+        (scored["by_key"]["by_part"], [0.9323, 0.9179, 0.9035]),
+    ):
+        assert [round(of["accuracy"], 4) for of in by.values()] == printed
 
 
 def test_score_shows_both_keys_side_by_side(data: Path, run: Run) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hqm.auditing.score_differences import ScoreComparison, compare_scores
 from hqm.benchmark.adapter import Benchmark
@@ -60,7 +61,9 @@ class FileScore:
     by_part: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
     """Part -> every metric over its items, where the answers are to several parts."""
     by_key: Mapping[str, Any] = field(default_factory=dict)
-    """The same answers by a corrected key: `key`, `changed`, `left_out`, `n` and `metrics`."""
+    """The same answers by a corrected key: `key`, `changed`, `left_out`, `n`, `metrics` and
+    `by_part`.
+    """
     notes: Sequence[str] = ()
     """What a reader must know of the file."""
 
@@ -121,10 +124,8 @@ def score_file(
         answers.stem,
         partial=partial,
     )
-    parts = {item.part for item in form.items}
     counts = matrix.state_counts()[_WHO]
     reader = benchmark.parser.name if benchmark.reads else None
-    metrics = [m for m in benchmark.metrics if not m.subset or m.subset in matrix.subsets]
     signature = {
         "benchmark": benchmark.label,
         "part": part or "",
@@ -137,19 +138,15 @@ def score_file(
     }
     return FileScore(
         benchmark=benchmark.name,
-        part=next(iter(parts)) or None if len(parts) == 1 else None,
+        part=form.items[0].part or None if len({item.part for item in form.items}) == 1 else None,
         scoring=benchmark.scoring,
         parser=reader,
         n=len(form),
         unscored=matrix.unscored(),
-        metrics={
-            metric.name: finite(float(metric.printed(matrix.units(metric).sums)[0]))
-            for metric in metrics
-        },
         states={state: counts[state] for state in STATES if counts.get(state)},
         signature=sign(signature),
         mode=benchmark.mode or None,
-        by_part=_by_part(matrix, [m for m in metrics if not m.subset], parts),
+        **_values(benchmark, matrix),
         withheld=int(matrix.withheld.sum()),
         criterion=(
             _against_labels(benchmark, matrix, form, criterion, answers.stem) if criterion else {}
@@ -160,21 +157,23 @@ def score_file(
     )
 
 
-def _by_part(
-    matrix: ScoreMatrix, metrics: Sequence[Metric], parts: set[str]
-) -> dict[str, dict[str, float | None]]:
-    """Every metric over the items of each part, in the order of the items."""
-    if len(parts) < 2:
-        return {}
+def _values(benchmark: Benchmark, matrix: ScoreMatrix) -> dict[str, Any]:
+    """Every metric over all items, and where there are several parts, those over the items of
+    each.
+    """
+    metrics = [m for m in benchmark.metrics if not m.subset or m.subset in matrix.subsets]
     of_items = np.array([item.part for item in matrix.items])
+
+    def value(metric: Metric, inside: npt.NDArray[np.bool_] | None = None) -> float | None:
+        return finite(float(metric.printed(matrix.units(metric, inside).sums)[0]))
+
+    parts = list(dict.fromkeys(of_items.tolist()))
     return {
-        part: {
-            metric.name: finite(
-                float(metric.printed(matrix.units(metric, of_items == part).sums)[0])
-            )
-            for metric in metrics
-        }
-        for part in dict.fromkeys(of_items.tolist())
+        "metrics": {metric.name: value(metric) for metric in metrics},
+        "by_part": {
+            part: {m.name: value(m, of_items == part) for m in metrics if not m.subset}
+            for part in (parts if len(parts) > 1 else ())
+        },
     }
 
 
@@ -186,16 +185,12 @@ def _by_key(
     matrix = _matrix(
         benchmark, corrected, [responses.get(item.id) for item in corrected.items], None
     )
-    metrics = [m for m in benchmark.metrics if not m.subset or m.subset in matrix.subsets]
     return {
         "key": key.path,
         "changed": sum(name in form.by_id for name in key.changed),
         "left_out": len(form) - len(corrected),
         "n": len(corrected),
-        "metrics": {
-            metric.name: finite(float(metric.printed(matrix.units(metric).sums)[0]))
-            for metric in metrics
-        },
+        **_values(benchmark, matrix),
     }
 
 

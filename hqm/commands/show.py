@@ -687,31 +687,37 @@ def file_score(score: FileScore, as_json: bool) -> None:
     )
     if score.scoring == "official" and not score.withheld:
         print(
-            "official: answers are read and counted as the release does; refused and empty ones are"
-            " left out (--withheld official counts them as the release does)"
+            "official: answers are read and counted as the release does; refused and empty ones"
+            " count with --set withheld=official only"
         )
     if advice := advice_on_cut(score.states):
         print(f"{score.benchmark}{part}: {advice}")
     flag = f"  WITHHELD {score.withheld}" if score.withheld else ""
-    corrected = score.by_key.get("metrics", {})
+    values = _by_name(score.metrics, score.by_part)
+    wide = max(24, *map(len, values))
+    corrected = _by_name(score.by_key.get("metrics", {}), score.by_key.get("by_part", {}))
     if score.by_key:
         print(
             f"by the key {score.by_key['key']}: {score.by_key['changed']} targets are others,"
             f" {score.by_key['left_out']} items are left out as ambiguous, {score.by_key['n']} are"
             " left"
         )
-        print(f"  {'':24} {'release':22} corrected key")
-    for name, value in score.metrics.items():
+        print(f"  {'':{wide}} {'release':22} corrected key")
+    for name, value in values.items():
         beside = f"{_exact(corrected[name])}" if name in corrected else ""
-        print(f"  {name:24} {_exact(value):{22 if beside else 0}} {beside}".rstrip() + flag)
-    for part_of, values in score.by_part.items():
-        for name, value in values.items():
-            print(f"  {f'{part_of}.{name}':34} {_exact(value)}{flag}")
+        print(f"  {name:{wide}} {_exact(value):{22 if beside else 0}} {beside}".rstrip() + flag)
     for name, value in score.criterion.items():
         print(f"  people.{name:17} {_exact(value)}{flag}")
     if score.recorded:
         recorded_scores(score.recorded)
     print(score.signature)
+
+
+def _by_name(
+    whole: Mapping[str, float | None], parts: Mapping[str, Mapping[str, float | None]]
+) -> dict[str, float | None]:
+    of_parts = {f"{part}.{name}": v for part, of in parts.items() for name, v in of.items()}
+    return {**whole, **of_parts}
 
 
 def _exact(value: float | None) -> str:

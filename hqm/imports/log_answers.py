@@ -199,8 +199,8 @@ def match_logs(
             refused[0].counts,
             place=refused[0].path,
             remedy=(
-                "Name the benchmark, part or release that was answered, or take what matches with"
-                " --partial."
+                f"{_BESIDE if refused[0].tool == 'LLaVA' else ''}Name the benchmark, part or"
+                " release that was answered, or take what matches with --partial."
             ),
         )
     recordings = [
@@ -215,6 +215,9 @@ def match_logs(
             remedy="Check the benchmark.",
         )
     return Taken(tuple(recordings), tuple(matchings), (*notes, *_same_answers(recordings)))
+
+
+_BESIDE = "Put the file of its questions, with their pictures, beside it. "
 
 
 def _without_copies(logs: Sequence[Log], respondent: str | None) -> tuple[list[Log], list[str]]:
