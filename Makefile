@@ -4,14 +4,23 @@
 PYTHON ?= python3
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
-INSTALL := $(PIP) install --quiet --no-compile
-# pip compiles one file after another, which takes longer than all else; a library may bring files that are no Python of today.
-# Half of all code is not compiled before it is imported: tests of libraries, and packages of which little is ever used
-SELDOM := /(tests?|testing|transformers/models|openai/types|ray|numba|statsmodels|networkx|pip)/
+# uv installs in seconds what takes pip a minute; of pip's settings it is told those that say where packages lie. Where uv cannot
+# be had, or fails, pip installs
+UV := $(foreach name,FIND_LINKS INDEX_URL EXTRA_INDEX_URL,$(if $(PIP_$(name)),UV_$(name)='$(PIP_$(name))')) $(VENV)/bin/uv pip
+OPTIONS = --quiet --constraint constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --editable '.[$(EXTRAS)]'
+define install
+	$(PIP) install --quiet --no-compile --constraint constraints.txt uv || true
+	$(UV) install --python $(VENV)/bin/python --index-strategy unsafe-best-match $(OPTIONS) || $(PIP) install --no-compile $(OPTIONS)
+	$(COMPILE)
+endef
+# one file after another is compiled by an installer, which takes long; a library may bring files that are no Python of today.
+# Half of all code is not compiled before it is imported: tests of libraries, packages of which little is ever used, and what is
+# compiled in C already
+SELDOM := /(tests?|testing|backrefs|fastapi|fontTools|google|mypyc?|networkx|numba|openai/(lib|resources|types)|pip|pygments/lexers|ray|sklearn|statsmodels|sympy/physics|torch/_inductor|torchgen|transformers/models)/
 COMPILE := $(VENV)/bin/python -m compileall -q -j 0 -x '$(SELDOM)' $(VENV)/lib > /dev/null || true
 INPUTS := pyproject.toml constraints.txt
 OUT ?= out/shapes
-JOBS ?= 3
+JOBS ?= 4
 PARALLEL = $(VENV)/bin/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 # tests start many processes, and without bytecode each compiles all that it imports
 export PYTHONDONTWRITEBYTECODE :=
@@ -66,15 +75,15 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 # TORCH_INDEX: an index to take torch from, such as one with builds for the CPU only
+$(VENV)/.installed: EXTRAS := figures,local,stats
 $(VENV)/.installed: $(VENV)/bin/python $(INPUTS)
-	$(INSTALL) --constraint constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --editable '.[figures,local,stats]'
-	$(COMPILE)
+	$(install)
 	touch $@
 
 # everything at once where nothing is installed yet: what tests need includes what an audit needs
+$(VENV)/.tests: EXTRAS := test
 $(VENV)/.tests: $(VENV)/bin/python $(INPUTS)
-	$(INSTALL) --constraint constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --editable '.[test]'
-	$(COMPILE)
+	$(install)
 	touch $(VENV)/.installed $@
 
 # Static tools do not see that adapters, benchmarks and reports are mounted under hqm: this tree of links shows them.

@@ -109,11 +109,12 @@ class Browser:
         return reply["result"].get("value")
 
     def wait(self, expression: str, seconds: float = 60) -> None:
-        """Wait until an expression is true."""
-        end = time.monotonic() + seconds
+        """Wait until an expression is true: asked at once, and then less and less often."""
+        end, pause = time.monotonic() + seconds, 0.002
         while not self.evaluate(expression):
             assert time.monotonic() < end, expression
-            time.sleep(0.05)
+            time.sleep(pause)
+            pause = min(1.5 * pause, 0.05)
 
     def press(self, key: str, *, shift: bool = False) -> None:
         """Press a key as a keyboard does; what it types is the key itself where that is one

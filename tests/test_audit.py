@@ -12,7 +12,7 @@ from scipy import stats
 
 import hqm
 from hqm import Audit, BenchmarkAudit, Cell, DesignError, Store
-from tests.conftest import administered, recorded
+from tests.conftest import administered, nightly, recorded
 from tests.messages import pattern_of, tells, text_of
 
 RATES = {"a": 0.95, "b": 0.8, "c": 0.7, "d": 0.6, "e": 0.5}
@@ -395,6 +395,7 @@ def test_a_metric_that_falls_is_turned_round_against_people(
     assert "REVERSED" in estimate.flags
 
 
+@nightly  # the commands of README.md print these numbers in every run
 @pytest.mark.data
 def test_the_real_captions_against_numbers_computed_apart(data: Path, store: Store) -> None:
     """Ten real files: the audit's coefficients against scipy on the scores of `hqm score`, file by

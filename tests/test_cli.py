@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import hqm
-from tests.conftest import NO_TORCH, Run, needs_torch
+from tests.conftest import NO_TORCH, Run, needs_torch, nightly
 from tests.messages import tells, text_of
 
 
@@ -248,6 +248,7 @@ def test_score_prints_every_metric(run: Run, data: Path, tmp_path: Path) -> None
     )
 
 
+@nightly
 @pytest.mark.data
 def test_the_captions_audit_is_one_command(run: Run, data: Path, tmp_path: Path) -> None:
     page = tmp_path / "captions" / "report.html"

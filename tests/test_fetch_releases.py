@@ -13,6 +13,7 @@ import json
 import re
 import shlex
 import stat
+import subprocess
 import threading
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +29,7 @@ from hqm.benchmark.registry import card
 from hqm.files.archives import json_parts
 from tests.messages import pattern_of, tells, text_of
 
-from .conftest import ROOT, Run, in_one_process
+from .conftest import ROOT, Run
 
 Release = Mapping[str, bytes]
 """Path below the benchmark's folder -> content."""
@@ -890,7 +891,9 @@ def test_links_encryption_damage_and_bombs_in_a_zip_are_refused(tmp_path: Path) 
 # --- the commands of the README ---
 
 
-def test_the_readmes_commands_work_from_an_empty_folder(mirror: Mirror, tmp_path: Path) -> None:
+def test_the_readmes_commands_work_from_an_empty_folder(
+    mirror: Mirror, tmp_path: Path, forked_program: Path
+) -> None:
     """`hqm fetch` as the README prints it, then its commands about released data, in a folder that
     has nothing.
     """
@@ -920,10 +923,16 @@ def test_the_readmes_commands_work_from_an_empty_folder(mirror: Mirror, tmp_path
         [word.replace("$HQM_DATA", environment["HQM_DATA"]) for word in shlex.split(command)[1:]]
         for command in (f"{fetching[0]} --checksums {named}", *asked)
     ]
-    for command, (status, out, err) in zip(
-        commands, in_one_process(commands, cwd=home, env=environment), strict=True
-    ):
-        assert status == 0, f"{command}\n{out}\n{err}"
+    for command in commands:
+        done = subprocess.run(
+            [forked_program, *command],
+            cwd=home,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     assert (home / "out" / "captions" / "report.html").is_file()
     assert (home / "negated.jsonl").is_file()
 

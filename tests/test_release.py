@@ -23,7 +23,7 @@ import hqm
 import hqm.benchmark.registry
 from hqm.benchmark.new_items import COLUMNS, task_of
 from hqm.lint import code_of, lint_benchmarks
-from tests.conftest import ROOT, Run, needs_torch, write_benchmark, write_command
+from tests.conftest import ROOT, Run, needs_torch, nightly, write_benchmark, write_command
 from tests.messages import tells
 
 TUTORIAL = ROOT / "docs" / "tutorial_release.md"
@@ -290,7 +290,7 @@ def test_croissant_of_a_release_names_its_pinned_files(
 
 @pytest.mark.data
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["mmhal", "valor", "mmmu_pro"])
+@pytest.mark.parametrize("name", ["mmhal", "valor", pytest.param("mmmu_pro", marks=nightly)])
 def test_croissant_of_a_release_gives_its_records(
     run: Run, data: Path, tmp_path: Path, name: str
 ) -> None:

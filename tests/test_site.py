@@ -179,8 +179,10 @@ def test_the_commands_on_a_page_run_and_print_what_it_shows(page: str, shell: An
         if language == "sh":
             exact = "HQM_DATA" in text or "recorded" in text or "score" in text
             needs = "HQM_DATA" in text and not os.environ.get("HQM_DATA")
-            # the index's row `two-instructions` audits these answers in every run
+            # the commands of README.md audit these answers in every run
             repeats = page == "tutorial_report.md" and "HQM_DATA" in text and not NIGHTLY
+            if not NIGHTLY:  # the models answer fewer questions
+                text = text.replace("--limit 40", "--limit 16")
             printed = "" if needs or repeats else shell(text)
             ran += printed != ""
         elif language == "text" and printed:

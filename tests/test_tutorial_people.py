@@ -18,7 +18,7 @@ from hqm.labels.label_store import LabelStore
 from hqm.labels.study_plan import labels_path, read_plan
 from tests.browser import CHROMIUM, Browser
 from tests.conftest import NIGHTLY, needs_torch
-from tests.label_studies import served_apart
+from tests.label_studies import Served, served_apart
 from tests.servers import free_port
 from tests.test_label_page import done_of, wait_for
 
@@ -27,6 +27,8 @@ ERROR = 0.05
 """How often a scripted rater presses the other key, where another rater sees the answer too and the
 owner settles it: ten models give a wide interval, and a few errors that stay would decide whether
 the gate opens."""
+BY_KEY = 10
+"""How many answers each rater labels in the browser, except nightly."""
 
 
 def faithful(plan: Path) -> dict[str, bool]:
@@ -60,19 +62,35 @@ def faithful(plan: Path) -> dict[str, bool]:
 
 
 def label(
-    browser: Browser, link: str, truth: dict[str, bool], twice: set[str], rng: random.Random
+    browser: Browser, served: Served, rater: str, truth: dict[str, bool], twice: set[str]
 ) -> None:
-    """Label everything that a rater's link leads to, with the keys; err only where another rater
-    looks too.
+    """Label everything that a rater's link leads to, and err only where another rater looks too.
+
+    The browser presses the keys for the first answers, nightly for all; what the page would send
+    for the others is sent without it.
     """
+    link, rng = served.raters[rater], random.Random(rater)
     browser.open(link)
     browser.press("Enter")
     wait_for(browser, 0)
     _, count = done_of(browser)
+    uid = browser.evaluate("document.querySelector('[name=uid]').value")
     for i in range(count):
-        uid = browser.evaluate("document.querySelector('[name=uid]').value")
-        browser.press("1" if truth[uid] != (uid in twice and rng.random() < ERROR) else "0")
-        wait_for(browser, i + 1)
+        key = "1" if truth[uid] != (uid in twice and rng.random() < ERROR) else "0"
+        if NIGHTLY or i < BY_KEY:
+            browser.press(key)
+            wait_for(browser, i + 1)
+            if i + 1 < count:
+                uid = browser.evaluate("document.querySelector('[name=uid]').value")
+        else:
+            sent = {"uid": uid, "choice": key, "before": "", "milliseconds": "900"}
+            status, _, page = served.ask(f"{link}/label", sent)
+            assert status == 200
+            following = re.search(r'name="uid" value="(\w+)"', page)
+            assert (following is None) == (i + 1 == count)
+            uid = following[1] if following else ""
+    browser.open(link)
+    assert done_of(browser) == (count, count)
 
 
 def settle(browser: Browser, owner: str, truth: dict[str, bool]) -> int:
@@ -112,13 +130,13 @@ def test_from_nothing_to_a_gate_that_people_open(
         if not NIGHTLY:  # 20 of the items that are asked are labelled
             block = block.replace("--limit 300", "--limit 100")
         if block.startswith("hqm label serve study/plan.jsonl"):
-            truth, rng = faithful(plan), random.Random(0)
+            truth = faithful(plan)
             # the answers of ten models to 20 questions, less those that the scorer could not read
             assert 180 <= len(truth) <= 200
             twice = {row.uid for row in read_plan(plan).rows if len(row.raters) > 1}
             with served_apart(plan, tmp_path / "log.txt", free_port()) as served:
-                for link in served.raters.values():
-                    label(browser, link, truth, twice, rng)
+                for rater in served.raters:
+                    label(browser, served, rater, truth, twice)
                 assert settle(browser, served.owner, truth) > 0
                 assert served.process is not None
                 served.process.send_signal(signal.SIGINT)

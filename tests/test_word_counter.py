@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import hqm
 from hqm import psychometrics as psy
 from hqm.cli import program
-from tests.conftest import administered, recorded
+from tests.conftest import administered, nightly, recorded
 from tests.messages import tells, text_of
 
 
@@ -59,6 +59,7 @@ def test_hal_evals_events_are_told_by_counting_words(
     assert rule.accuracy.low < by_hand < rule.accuracy.high
 
 
+@nightly
 @pytest.mark.data
 def test_true_captions_are_compared_with_the_false_ones_of_each_type(data: Path) -> None:
     done = CliRunner().invoke(
