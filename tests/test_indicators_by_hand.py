@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.optimize
 import scipy.stats
+from statsmodels.stats.multitest import multipletests
 
 from hqm.indicators import case, compare, compare_runs
-from hqm.indicators.comparisons import expected
-from hqm.types import Cell, Estimate
+from hqm.indicators.comparisons import describe, expected
+from hqm.types import Cell, Estimate, Form
 from tests.test_flags import ACCURACY, PROTOCOL, answers, items, matrix
 
 RATES = np.linspace(0.3, 0.85, 8)
@@ -273,3 +275,166 @@ def test_several_questions_of_a_picture_stand_as_nested() -> None:
     pair = [matrix(right, Cell(run=k), of=of) for k, right in enumerate(RIGHT)]
     phi = by_name(compare_runs(pair, ACCURACY, PROTOCOL))["generalizability.phi"]
     assert phi.detail["images"] == N // 2
+
+
+@pytest.fixture(scope="module")
+def of_one() -> dict[str, Estimate]:
+    """One administration with one without pictures beside it, of eight unrelated respondents."""
+    blind = matrix(answers(np.linspace(0.45, 0.6, 8), N, np.random.default_rng(9)))
+    form = Form("original", RUNS[0].items)
+    claimed = ("existence", "relation")
+    return by_name(describe(RUNS[0], ACCURACY, PROTOCOL, form, claimed, blind=blind))
+
+
+def alpha_of(x: np.ndarray) -> float:
+    """Cronbach's alpha of (respondents, parts)."""
+    k = x.shape[1]
+    return float(k / (k - 1) * (1 - x.var(axis=0, ddof=1).sum() / x.sum(axis=1).var(ddof=1)))
+
+
+def test_the_consistency_of_one_administration(of_one: dict[str, Estimate]) -> None:
+    x = RIGHT[0]
+    varying = x[:, x.std(axis=0) > 0]
+    alpha = of_one["consistency.alpha"]
+    assert alpha.value == pytest.approx(alpha_of(x))
+    assert alpha.detail["varying"] == pytest.approx(alpha_of(varying))
+    assert alpha.detail["items_varying"] == varying.shape[1] < alpha.detail["items"] == N
+    assert alpha.detail["of_items"] == pytest.approx(alpha.value)
+    assert alpha.detail["parts"] == N
+    total = x.sum(axis=1)
+    m, v = total.mean(), total.var(ddof=1)
+    assert of_one["consistency.kr21"].value == pytest.approx(
+        N / (N - 1) * (1 - m * (N - m) / (N * v))
+    )
+    c = np.cov(x.T)
+    off = c[~np.eye(N, dtype=bool)]
+    assert of_one["consistency.lambda2"].value == pytest.approx(
+        (off.sum() + math.sqrt(N / (N - 1) * (off**2).sum())) / c.sum()
+    )
+    r = np.corrcoef(varying.T)
+    count = len(r)
+    mean = r[~np.eye(count, dtype=bool)].mean()
+    assert of_one["consistency.alpha_standardized"].value == pytest.approx(
+        count * mean / (1 + (count - 1) * mean)
+    )
+    kinds = np.array([item.type for item in RUNS[0].items])
+    of_types = np.stack([x[:, kinds == kind].mean(axis=1) for kind in ("attribute", "existence")])
+    types = of_one["consistency.alpha_types"]
+    assert types.value == pytest.approx(alpha_of(of_types.T))
+    assert types.detail["types"] == ["attribute", "existence"]
+    halves = of_one["consistency.split_half"]
+    assert halves.value == pytest.approx(alpha.value, abs=0.02)
+    assert halves.detail["low"] < halves.value < halves.detail["high"] < 1
+    assert (halves.detail["splits"], halves.detail["parts"]) == (200, N)
+
+
+def test_which_respondents_one_administration_separates(of_one: dict[str, Estimate]) -> None:
+    x, scores = RIGHT[0], RIGHT[0].mean(axis=1)
+    pairs = list(itertools.combinations(range(8), 2))
+    tests = [scipy.stats.ttest_rel(x[a], x[b]) for a, b in pairs]
+    apart = multipletests([test.pvalue for test in tests], method="holm")[0]
+    of_pairs = of_one["discriminability.separable_pairs"]
+    assert of_pairs.value == pytest.approx(apart.mean())
+    assert (of_pairs.detail["apart"], of_pairs.detail["pairs"]) == (apart.sum(), 28)
+    tied = {frozenset(pair) for pair, decided in zip(pairs, apart, strict=True) if not decided}
+    for group in of_pairs.detail["tied_sets"]:
+        numbers = [NAMES.index(name) for name in group]
+        assert all(frozenset(pair) in tied for pair in itertools.combinations(numbers, 2))
+    order = np.argsort(-scores, kind="stable")
+    assert of_pairs.detail["order"] == [NAMES[i] for i in order]
+    for i, name in enumerate(NAMES):
+        worse = sum(frozenset((i, j)) not in tied and scores[j] > scores[i] for j in range(8))
+        better = sum(frozenset((i, j)) not in tied and scores[j] < scores[i] for j in range(8))
+        assert of_pairs.detail["ranks"][name] == [1 + worse, 8 - better]
+    neighbours = of_one["discriminability.separable_adjacent"]
+    assert neighbours.detail["pairs"] == 7
+    assert neighbours.value == neighbours.detail["apart"] / 7
+    error = float(np.median([(x[a] - x[b]).std(ddof=1) / math.sqrt(N) for a, b in pairs]))
+
+    def least(level: float) -> float:
+        """Found with 80 % power by a paired t-test (noncentral t)."""
+        t = scipy.stats.t.ppf(1 - (1 - level) / 2, N - 1)
+        found = lambda shift: scipy.stats.nct.sf(t, N - 1, shift) - 0.8  # noqa: E731
+        return float(scipy.optimize.brentq(found, 0, 20)) * error
+
+    planned = of_one["discriminability.minimum_difference"]
+    assert planned.value == pytest.approx(least(0.95), rel=1e-4)
+    assert planned.detail["error"] == pytest.approx(error)
+    for_all = of_one["discriminability.minimum_difference_holm"]
+    number = for_all.detail["tests"]
+    assert for_all.value == pytest.approx(least(1 - 0.05 / number), rel=1e-4)
+    assert planned.detail["any_pair"] == pytest.approx(for_all.value)
+    assert 1 < number < 28
+    lead = of_one["discriminability.lead"]
+    assert lead.value == pytest.approx(scores[order[0]] - scores[order[1]])
+    assert (lead.detail["best"], lead.detail["second"]) == (NAMES[order[0]], NAMES[order[1]])
+
+
+def test_what_one_administration_leaves_to_be_solved(of_one: dict[str, Estimate]) -> None:
+    scores, solved = RIGHT[0].mean(axis=1), RIGHT[0].mean(axis=0)
+    assert of_one["discriminability.headroom"].value == pytest.approx(1 - scores.max())
+    by_all = of_one["discriminability.solved_by_all"]
+    assert by_all.value == pytest.approx((solved == 1).mean())
+    ends = (by_all.detail[name] for name in ("solved_by_none", "easy", "hard"))
+    expected_ends = (solved == 0).mean(), (solved >= 0.95).mean(), (solved <= 0.05).mean()
+    assert tuple(ends) == pytest.approx(expected_ends)
+    dead = of_one["items.dead_items"]
+    assert dead.value == dead.detail["count"] == ((solved == 0) | (solved == 1)).sum() > 0
+    assert dead.detail["of"] == N
+    assert dead.detail["items"] == [
+        item.id for item, p in zip(RUNS[0].items, solved, strict=True) if p in (0, 1)
+    ]
+    rest = [
+        scipy.stats.pearsonr(RIGHT[0][:, i], np.delete(RIGHT[0], i, axis=1).mean(axis=1)).statistic
+        for i in range(N)
+        if solved[i] not in (0, 1)
+    ]
+    assert of_one["items.discrimination"].value == pytest.approx(np.median(rest))
+    assert of_one["items.discrimination"].n_items == len(rest)
+    answered = of_one["discriminability.above_chance"].detail["strategies"]
+    keys = np.array([item.target for item in RUNS[0].items])
+    kinds = np.array([item.type for item in RUNS[0].items])
+    commonest = sum(max((keys[kinds == k] == a).sum() for a in ("yes", "no")) for k in set(kinds))
+    assert answered["one answer"] == max((keys == "yes").mean(), (keys == "no").mean())
+    assert answered["each type's commonest answer"] == pytest.approx(commonest / N)
+    above = of_one["discriminability.above_chance"]
+    blind = above.detail["blind"]
+    assert blind == max(answered.values()) == answered["the best respondent without pictures"]
+    own = (scores - blind) / (1 - blind)
+    assert above.value == pytest.approx(own.mean())
+    assert above.detail["by_respondent"] == pytest.approx(dict(zip(NAMES, own, strict=True)))
+    assert above.detail["not_above"] == [n for n, v in zip(NAMES, own, strict=True) if v <= 0]
+
+
+def test_the_types_of_one_administration(of_one: dict[str, Estimate]) -> None:
+    kinds = np.array([item.type for item in RUNS[0].items])
+    index = of_one["types.index"]
+    rows = {row["type"]: row for row in index.detail["types"]}
+    assert list(rows) == [row["type"] for row in index.detail["types"]]
+    shares = []
+    for kind in ("attribute", "existence"):
+        inside = RIGHT[0][:, kinds == kind]
+        row, count = rows[kind], inside.shape[1]
+        shares.append(count / N)
+        assert (row["items"], row["images"], row["wordings"]) == (count, count, count)
+        assert row["share"] == pytest.approx(count / N)
+        assert row["alpha"] == pytest.approx(alpha_of(inside))
+        error = math.sqrt((inside.var(axis=1, ddof=1) / count).mean())
+        assert row["sem"] == pytest.approx(error)
+        assert row["sem"] < row["sem_high"]
+        needed = math.ceil(count * (row["sem_high"] / 0.03) ** 2)
+        assert (row["measured"], row["missing_items"]) == (True, needed - count)
+        assert (row["state"], row["at_chance"]) == ("labelled, not measurable", False)
+        added = {row["type"]: row for row in of_one["types.added_value"].detail["types"]}[kind]
+        assert added["by_subscore"] == pytest.approx(alpha_of(inside))
+        assert added["adds"] == (added["by_subscore"] > added["by_total"])
+    worst_case = math.ceil(0.5**2 / 0.03**2)
+    assert (index.value, index.detail["n_min"], index.detail["unlabelled"]) == (0, worst_case, 0)
+    for kind, state in (("relation", "claimed, no evidence"), ("action", "absent")):
+        row = rows[kind]
+        assert (row["items"], row["missing_items"], row["state"]) == (0, worst_case, state)
+        assert (row["share"], row["measured"], row["alpha"], row["sem"]) == (0, False, None, None)
+    effective = of_one["types.effective"]
+    entropy = scipy.stats.entropy(shares)
+    assert effective.value == pytest.approx(math.exp(entropy))
+    assert effective.detail["evenness"] == pytest.approx(entropy / math.log(len(rows)))

@@ -220,6 +220,7 @@ def test_bands_of_an_error_budget_by_hand() -> None:
     fewer = budget.change_band(moves, n_effective=3.5)
     t = stats.t.ppf(0.975, 2.5)
     assert fewer.half == pytest.approx(t * moves.std(ddof=1) * math.sqrt(1 + 1 / 3.5))
+    assert budget.change_band(moves, n_effective=1.9).status == "insufficient"
     noise = np.array([1e-4, 2e-4, np.nan])
     rerun = budget.rerun_band(noise, [100, 50, 100])
     own = noise + 0.5 / np.array([100, 50, 100]) ** 2
@@ -246,6 +247,7 @@ def test_bands_of_an_error_budget_by_hand() -> None:
     any_wording = stats.t.ppf(0.975, (a + b) ** 2 / (a**2 / 2 + b**2 / 8)) * math.sqrt(a + b)
     assert (wording.half, wording.any_wording) == pytest.approx((half, max(half, any_wording)))
     assert wording.moves == pytest.approx(x[1:].mean(axis=0) - x[0])
+    assert budget.wording_band(x, n_effective=1.9).status == "insufficient"
     first, other = rng.normal(size=6), rng.normal(size=6)
     metric = budget.metric_band(first, other)
     scaled = first.mean() + (other - other.mean()) * first.std(ddof=1) / other.std(ddof=1)

@@ -230,6 +230,7 @@ def test_positions_against_scipy() -> None:
     bias, rival = psy.position_bias(counts), stats.chisquare(counts)
     assert (bias.test.statistic, bias.test.p) == pytest.approx((rival.statistic, rival.pvalue))
     assert bias.cramer_v == pytest.approx(math.sqrt(rival.statistic / (160 * 3)))
+    assert bias.shares == pytest.approx(np.array(counts) / 160)
     assert psy.position_bias([100, 0, 0, 0]).cramer_v == pytest.approx(1.0)
     uneven = psy.position_bias([70, 30], [0.7, 0.3])
     assert uneven.test.p == 1.0

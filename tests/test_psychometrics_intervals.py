@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import hqm.benchmark
+import hqm.indicators
 import hqm.psychometrics as psy
+import hqm.scoring
 
 
 def jackknifed(left: np.ndarray) -> float:
@@ -86,6 +89,55 @@ def test_the_correlation_of_forms_is_at_least_the_observed_one_stretched() -> No
     assert result.true.high == math.inf
 
 
+def test_the_correlation_of_forms_has_the_jackknife_over_pictures() -> None:
+    """Student's t with 11 degrees of freedom around cov / sqrt((s_a^2 - v_a) (s_b^2 - v_b))."""
+    rng = np.random.default_rng(8)
+    ability = rng.normal(0.6, 0.1, 11)
+    a, b = (ability[:, None] + rng.normal(0, 0.2, (11, 12)) for _ in range(2))
+    noise = rng.uniform(1e-5, 1e-4, (2, 11))
+
+    def without_noise(x: np.ndarray, y: np.ndarray) -> float:
+        true = [each.var(ddof=1) - v.mean() for each, v in zip((x, y), noise, strict=True)]
+        return float(np.cov(x, y)[0, 1] / math.sqrt(true[0] * true[1]))
+
+    x, y = a.mean(axis=1), b.mean(axis=1)
+    left = (
+        [(x * 12 - a[:, k]) / 11 for k in range(12)],
+        [(y * 12 - b[:, k]) / 11 for k in range(12)],
+    )
+    without = tuple(np.stack(each, axis=1) for each in left)
+    true = psy.form_reliability(x, y, *noise, without=without).true  # type: ignore[arg-type]
+    value = without_noise(x, y)
+    half = stats.t.ppf(0.975, 11) * jackknifed(
+        np.array([without_noise(*each) for each in zip(*left, strict=True)])
+    )
+    assert true.value == pytest.approx(value)
+    assert true.fixed is not None
+    assert (true.fixed.low, true.fixed.high) == pytest.approx((value - half, min(1, value + half)))
+
+
+def test_omega_of_types_has_the_jackknife_over_pictures() -> None:
+    """Of log(1 - omega), to first order: within a few percent of omega without each picture."""
+    rng = np.random.default_rng(0)
+    pictures, types = np.repeat(np.arange(12), 6), np.tile(["a", "b", "c"], 24)
+    centre = (
+        rng.normal(size=(30, 1))
+        + 0.7 * rng.normal(size=(30, 3))[:, [0, 1, 2] * 24]
+        + rng.normal(size=72)
+        + 0.8 * rng.normal(size=(30, 12))[:, pictures]
+    )
+    x = (rng.random((30, 72)) < 1 / (1 + np.exp(-centre))).astype(float)
+    omega = psy.omega_of_types(x, types.tolist(), pictures)
+    left = []
+    for each in range(12):
+        kept = pictures != each
+        without = psy.omega_of_types(x[:, kept], types[kept].tolist(), pictures[kept])
+        left.append(math.log(1 - without.value))
+    assert omega.fixed is not None
+    half = math.log((1 - omega.fixed.low) / (1 - omega.fixed.high)) / 2
+    assert half == pytest.approx(stats.t.ppf(0.975, 11) * jackknifed(np.array(left)), rel=0.03)
+
+
 def test_the_covariance_of_components_is_that_of_studies_without_each_picture() -> None:
     """(C - 1) / C times the sums of products of what each left-out picture changes."""
     rng = np.random.default_rng(4)
@@ -101,6 +153,9 @@ def test_the_covariance_of_components_is_that_of_studies_without_each_picture() 
     )
     parts = psy.study_parts(scores, pictures)
     assert len(parts.covariance) == len(parts.effects) == 6
+    sizes = np.bincount(pictures)
+    assert parts.per_picture == pytest.approx(sizes.mean())
+    assert parts.crowd == pytest.approx((sizes**2).sum() / sizes.sum()), "items beside an item"
     left = []
     for each in range(12):
         kept = pictures != each
@@ -120,29 +175,63 @@ def test_of_many_labels_by_unlike_raters_three_hundred_are_fitted() -> None:
     assert (study.share.status, study.share.value) == ("not_informative", 0.0)
 
 
+DEFAULTS = {"level": 0.95, "alpha": 0.05, "higher_is_better": True, "hit": 1.0}
+"""What a parameter or field of this name is where nothing else is said."""
+
+NAMED = {
+    **dict.fromkeys(["StudySize.items", "StudySize.forms"], 1),
+    **dict.fromkeys(["StudySize.runs", "StudySize.askings"], 1),
+    **dict.fromkeys(["StudyParts.forms", "StudyParts.runs", "StudyParts.askings"], 1),
+    **dict.fromkeys(["StudyParts.per_picture", "StudyParts.crowd", "Parser.version"], 1),
+    **dict.fromkeys(["TypeCoverage.labelled", "Part.descriptive", "Indicator.on_page"], True),
+    "StudySize.pictures": 100,
+    "StudySize.respondents": 10,
+    "Influence.strongest": -1,
+    "Influence.pair": (-1, -1),
+    "Indicator.digits": 3,
+}
+"""Fields of which one is meant where nothing is said."""
+
+
+def says_nothing(default: object) -> bool:
+    """Whether a number is none, a count 0, a list empty, and a statement not made."""
+    if isinstance(default, tuple):
+        return all(map(says_nothing, default))
+    finite = isinstance(default, int | float) and math.isfinite(default)
+    return default in (0, False) if finite else True
+
+
 def test_results_cannot_be_changed_and_intervals_are_of_95_percent() -> None:
-    """What every function of the package promises, asked of all of them."""
-    results, levels = 0, 0
-    for result in pkgutil.iter_modules(psy.__path__, "hqm.psychometrics."):
-        module = importlib.import_module(result.name)
-        for value in vars(module).values():
-            own = getattr(value, "__module__", "") == module.__name__
-            if not own or value.__name__.startswith("_"):
-                continue
-            if dataclasses.is_dataclass(value):
-                results += 1
-                field = value.__dataclass_fields__.get("level")
-                assert field is None or field.default in (0.95, dataclasses.MISSING), value
-                assert value.__dataclass_params__.frozen, value
-                assert not hasattr(value, "__dict__") or "__slots__" in vars(value), value
-            members = vars(value).values() if inspect.isclass(value) else (value,)
-            for function in filter(inspect.isfunction, members):
-                level = inspect.signature(function).parameters.get("level")
-                if level is not None and level.default is not level.empty:
-                    levels += 1
-                    assert level.default == 0.95, function
-    assert results > 50
-    assert levels > 50
+    """What every function promises, asked of all of them: a field that a result is not given says
+    nothing, and a parameter of one name has one default.
+    """
+    results, parameters = 0, 0
+    for package in (psy, hqm.indicators, hqm.scoring, hqm.benchmark):
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            module = importlib.import_module(found.name)
+            for value in vars(module).values():
+                if module.__name__ != getattr(value, "__module__", "") or not callable(value):
+                    continue
+                if inspect.isclass(value) and dataclasses.is_dataclass(value):
+                    results += 1
+                    for field in dataclasses.fields(value):
+                        name, default = f"{value.__name__}.{field.name}", field.default
+                        expected = NAMED.get(name, DEFAULTS.get(field.name))
+                        if default is not dataclasses.MISSING and expected is not None:
+                            assert default == expected, name
+                        elif default is not dataclasses.MISSING:
+                            assert says_nothing(default), name
+                    if package is psy and not value.__name__.startswith("_"):
+                        assert value.__dataclass_params__.frozen, value
+                        assert not hasattr(value, "__dict__") or "__slots__" in vars(value), value
+                members = vars(value).values() if inspect.isclass(value) else (value,)
+                for function in filter(inspect.isfunction, members):
+                    for parameter in inspect.signature(function).parameters.values():
+                        if parameter.name in DEFAULTS and parameter.default is not parameter.empty:
+                            parameters += 1
+                            assert parameter.default == DEFAULTS[parameter.name], function
+    assert results > 100
+    assert parameters > 80
 
 
 def test_edges_of_what_can_be_asked() -> None:

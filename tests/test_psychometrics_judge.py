@@ -51,6 +51,12 @@ def test_alpha_against_the_krippendorff_package(
         assert alpha.fixed.low <= alpha.value <= alpha.fixed.high
 
 
+def test_one_unit_has_an_alpha() -> None:
+    for ratings in ([[1.0], [2.0]], [[1.0], [1.0], [2.0]]):
+        alpha = psy.krippendorff_alpha(ratings)
+        assert (alpha.value, alpha.n) == (pytest.approx(krippendorff.alpha(ratings)), 1)
+
+
 def test_the_interval_of_alpha_is_a_jackknife_over_units() -> None:
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 3, 40)

@@ -4,10 +4,12 @@ it estimates.
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from hqm import psychometrics as psy
 from hqm.psychometrics import error_budget as budget
@@ -407,3 +409,115 @@ def test_a_list_in_doubt_names_nothing_and_claims_no_power() -> None:
     assert together.together > 2.33
     assert not together.stands_out
     assert (together.power_named, together.named) == (0.0, ())
+
+
+def test_two_measures_that_cannot_be_told_apart_say_why() -> None:
+    a, b = scores(20, 2, 1).T, scores(20, 2, 2).T
+    told = psy.reliability_difference(a, b, gen())
+    assert told.status == "ok"
+    for other, status in (
+        (a, "degenerate"),
+        (np.stack([b[0], b[0]]), "degenerate"),
+        (np.stack([b[0], np.full(20, 0.5)]), "degenerate"),
+        (np.where(np.arange(20) < 2, b, np.nan), "insufficient"),
+    ):
+        assert psy.reliability_difference(a, other, gen()).status == status
+    one = psy.reliability_difference(a, b, gen(), families=["x"] * 20)
+    assert (one.status, one.difference) == ("insufficient", told.difference)
+    # of 5 families respondents are drawn, and count as fewer: the error is wider by sqrt(20 / n)
+    five = np.repeat(list("vwxyz"), 4).tolist()
+    assert psy.reliability_difference(a, b, gen(), families=five).status == "insufficient"
+    for independent, status in ((9.9, "insufficient"), (10.0, "ok"), (12.0, "ok"), (99.0, "ok")):
+        few = psy.reliability_difference(a, b, gen(), families=five, n_effective=independent)
+        assert few.status == status
+        if status == "ok":
+            assert few.error == pytest.approx(told.error * math.sqrt(20 / min(20, independent)))
+            p = 2 * stats.t.cdf(-abs(gap(few)) / few.error, min(20, independent) - 1)
+            assert few.p == pytest.approx(p)
+    ten = psy.reliability_difference(a, b, gen(), families=np.repeat(np.arange(10), 2).tolist())
+    assert ten.p == pytest.approx(2 * stats.t.cdf(-abs(gap(ten)) / ten.error, 9))
+
+
+def gap(difference: psy.ReliabilityDifference) -> float:
+    return math.atanh(difference.first) - math.atanh(difference.second)
+
+
+def test_two_measures_over_pictures_that_cannot_be_told_apart_say_why() -> None:
+    a, b = left_out(8, 12), left_out(8, 12, 4)
+    assert psy.difference_over_clusters(a, b, gen(), draws=200).status == "ok"
+    undefined = replace(b, without=np.where(np.arange(12) == 3, np.nan, b.without))
+    alike = replace(b, scores=np.stack([b.scores[0], b.scores[0]]))
+    constant = replace(b, scores=np.full((2, 8), 0.5))
+    for other, status in (
+        (undefined, "degenerate"),
+        (alike, "degenerate"),
+        (constant, "degenerate"),
+        (a, "degenerate"),
+        (left_out(8, 9), "insufficient"),
+        (replace(b, scores=np.where(np.arange(8) < 2, b.scores, np.nan)), "insufficient"),
+    ):
+        assert psy.difference_over_clusters(a, other, gen(), draws=200).status == status
+        assert psy.shared_variance(a, b) >= 0
+    lost = replace(b, scores=np.where(np.arange(8) < 2, b.scores, np.nan))
+    assert psy.shared_variance(a, lost) == psy.shared_variance(a, constant) == 0
+
+
+def test_the_unit_of_scores_changes_no_comparison() -> None:
+    """Points of a hundred, and shares: the reliabilities and their difference are the same."""
+    a, b = left_out(8, 12), left_out(8, 12, 4)
+    in_points = [
+        replace(each, scores=1000 * each.scores, without=1000 * each.without) for each in (a, b)
+    ]
+    plain = psy.difference_over_clusters(a, b, gen(), draws=200)
+    points = psy.difference_over_clusters(*in_points, gen(), draws=200)
+    assert (points.difference, points.error) == pytest.approx((plain.difference, plain.error))
+    small = [replace(each, scores=each.scores / 1e3, without=each.without / 1e3) for each in (a, b)]
+    tiny = psy.difference_over_clusters(*small, gen(), draws=200)
+    assert (tiny.difference, tiny.error) == pytest.approx((plain.difference, plain.error))
+
+
+NO_NUMBER: dict[str, tuple[str, Callable[[], Any]]] = {
+    "answers without labels of both": (
+        "insufficient",
+        lambda: psy.weighted_agreement([[1, 0, 1]], [[math.nan] * 3], [0, 1, 2]).kappa,
+    ),
+    "a stage that nobody labelled": (
+        "insufficient",
+        lambda: psy.stage_agreement([1, 0, math.nan], [math.nan] * 3).f1,
+    ),
+    "negative noise": (
+        "not_applicable",
+        lambda: psy.rank_stability([0.1, 0.5, 0.9], [1, -1, 1], gen()),
+    ),
+    "negative counts": ("not_applicable", lambda: psy.signal_detection(-1, 5, 10, 15).d_prime),
+    "endless counts": ("not_applicable", lambda: psy.signal_detection(1, 5, math.inf, 1).d_prime),
+    "no variance of anybody": ("insufficient", lambda: budget.rerun_band([math.nan] * 4)),
+    "no items": (
+        "insufficient",
+        lambda: psy.planted_faults(np.ones((3, 0)), lambda x: [], rng=gen()),
+    ),
+    "one truth": ("insufficient", lambda: psy.signal_detection(3, 5, 0, 0).d_prime),
+    "the other truth": ("insufficient", lambda: psy.signal_detection(0, 0, 3, 5).d_prime),
+    "labels that are all equal": (
+        "degenerate",
+        lambda: psy.rater_share(np.ones((2, 12)), gen()).share,
+    ),
+    "types of one item": (
+        "insufficient",
+        lambda: psy.omega_of_types(np.stack([*pair(9), column(9) ** 2], axis=1), list("abc")),
+    ),
+    "types of one picture": (
+        "insufficient",
+        lambda: psy.omega_of_types(scores(9, 6), list("aabbcc"), [0, 0, 0, 1, 1, 2]),
+    ),
+    "two sets of labels of one item": (
+        "insufficient",
+        lambda: psy.item_analysis([[1.0, 1], [math.nan, 0], [0, 1], [math.nan, 1]]).items[0],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NO_NUMBER)
+def test_what_has_no_number_has_a_status(name: str) -> None:
+    status, made = NO_NUMBER[name]
+    assert made().status == status

@@ -1,25 +1,35 @@
 """Mutate the product at random with cosmic-ray, and list the mutants that no test sees.
 
 `record TESTS` notes which test runs which line and how long it takes, beside what is noted already;
-`run NUMBER SEED` draws mutants and runs the tests of their lines, the quickest first, in children
-of one process that holds every library. Begun again, it tries those that are not killed yet.
+`run NUMBER SEED` draws mutants and runs the tests of their lines, the quickest first, then the
+others of their files (what a cache holds is noted for the first test alone, what a fixture of
+several tests runs for all of its file), in children of one process that holds every library. A
+tenth as many places are tried unchanged: a test that fails there says nothing. Begun again, it
+tries those that are not killed yet.
 
-Left out, as they are not what HQM does: annotations, decorators, what is raised, texts with values
-in them, how many random draws are made where nobody says, whether `zip` would refuse what is never
-of unequal length, and `is` for `==`.
+Tests that start processes do not see a mutant, which lives in the memory of a child.
+
+Left out, as they are not what HQM does: annotations, decorators, `__repr__`, what is raised, texts
+with values in them, imports for type checkers, how many random draws are made where nobody says,
+whether `zip` would refuse what is never of unequal length, and `is` for `==`.
 """
 
 import ast
+import difflib
+import functools
 import gc
+import importlib
 import importlib.util
+import itertools
 import json
-import math
 import os
 import random
 import resource
+import signal
 import sys
 import time
-from collections import defaultdict
+import traceback
+from collections import Counter, defaultdict
 from pathlib import Path
 from types import CodeType, FunctionType
 
@@ -36,11 +46,18 @@ PLUGINS = ("-pno:randomly", "-pno:xdist", "-pno:cacheprovider", "-pno:cov", "-pn
 EXAMPLES = ("--doctest-modules", "-odoctest_optionflags=NORMALIZE_WHITESPACE")
 RECORD, RESULTS = Path(".mutants.json"), Path(".mutants.jsonl")
 LOOKS = "test_results_cannot_be_changed"  # at every module of a package, and runs no line of it
-SECONDS = 2  # of tests, as they were timed, for one mutant
+CACHE = type(functools.cache(len))
+SECONDS = 4  # of tests, as they were timed, for one mutant
+UNCHANGED = "unchanged"  # in the place of an operator
+IMPORT = ""  # in the place of a test: what runs before the first one
 
 
 def left_out(node: ast.AST) -> list:
     """The parts of a node that are no behaviour."""
+    if isinstance(node, ast.FunctionDef) and node.name == "__repr__":
+        return [node]
+    if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+        return [node]
     parts = [getattr(node, "annotation", None), getattr(node, "returns", None)]
     parts += getattr(node, "decorator_list", [])
     parts += [k.value for k in getattr(node, "keywords", []) if k.arg == "strict"]
@@ -68,23 +85,79 @@ def places(path: Path) -> list[tuple[str, int, list[tuple[str, int]]]]:
 
 
 def draw(number: int, seed: int) -> list[tuple[str, int, str, int]]:
-    """Mutants at random, each package with as many as its share of the places."""
+    """Mutants at random, each package with as many as its share of the places, and some places
+    without a change.
+    """
     chance = random.Random(seed)
     every = [[p for path in sorted(k.rglob("*.py")) for p in places(path)] for k in PACKAGES]
     sizes = [round(number * len(each) / sum(map(len, every))) for each in every]
-    samples = [chance.sample(each, size) for each, size in zip(every, sizes, strict=True)]
-    return [(p, line, *chance.choice(ways)) for each in samples for p, line, ways in each]
+    mutants = []
+    for each, size in zip(every, sizes, strict=True):
+        chosen = chance.sample(each, len(each))
+        ways = ((path, line, *chance.choice(ways)) for path, line, ways in chosen)
+        mutants += itertools.islice(filter(compiles, ways), size)
+    unchanged = [(p, line, UNCHANGED, 0) for p, line, *_ in chance.sample(mutants, number // 10)]
+    return [*mutants, *unchanged]
+
+
+def compiles(mutant: tuple[str, int, str, int]) -> bool:
+    """Whether it is a program at all: a `*` between parameters is no product."""
+    path, _, name, occurrence = mutant
+    try:
+        compile(
+            mutate_code(Path(path).read_text("utf-8"), get_operator(name)(), occurrence),
+            path,
+            "exec",
+        )
+    except SyntaxError:
+        return False
+    return True
+
+
+def import_all() -> None:
+    """Import what is mutated: what runs then is no test's."""
+    for package in PACKAGES:
+        for path in sorted(package.rglob("*.py")):
+            importlib.import_module(module_of(path))
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+
+
+def read_record() -> dict:
+    """What is noted, at the lines where the code stands today."""
+    if not RECORD.exists():
+        return {"seconds": {}, "ran": {}, "text": {}}
+    record = json.loads(RECORD.read_text())
+    for file, before in record["text"].items():
+        now = Path(file).read_text("utf-8") if Path(file).exists() else ""
+        if now == before:
+            continue
+        ran = defaultdict(set)
+        matcher = difflib.SequenceMatcher(None, before.splitlines(), now.splitlines(), False)
+        for tag, first, last, new_first, new_last in matcher.get_opcodes():
+            old = [set(record["ran"][file].get(str(k + 1), ())) for k in range(first, last)]
+            for k in range(new_first, new_last):
+                ran[str(k + 1)] = old[k - new_first] if tag == "equal" else set().union(*old)
+        record["ran"][file] = {line: sorted(tests) for line, tests in ran.items()}
+        record["text"][file] = now
+    return record
 
 
 class Recorder:
-    """Notes each test's lines and processor seconds."""
+    """Notes the lines and processor seconds of each test that passes."""
 
     def __init__(self) -> None:
         sources = [str(package.resolve()) for package in PACKAGES]
         self.lines = coverage.Coverage(data_file=None, config_file=False, source=sources)
         self.lines.start()
-        empty = {"seconds": {}, "ran": {}}
-        self.record = json.loads(RECORD.read_text()) if RECORD.exists() else empty
+        self.record, self.failed = read_record(), set()
+        files = (path for package in PACKAGES for path in package.rglob("*.py"))
+        self.text = {str(path): path.read_text("utf-8") for path in files}
+
+    def pytest_collection_finish(self):
+        import_all()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item):
@@ -94,13 +167,31 @@ class Recorder:
         self.record["seconds"][item.nodeid] = time.process_time() - start
         return result
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef, request):
+        if fixturedef.scope == "function":
+            return (yield)
+        test = os.environ["PYTEST_CURRENT_TEST"].rsplit(" (", 1)[0]
+        self.lines.switch_context(test.split("::")[0])  # every test of the file has it
+        try:
+            return (yield)
+        finally:
+            self.lines.switch_context(test)
+
+    def pytest_runtest_logreport(self, report):
+        if not report.passed:  # a skipped test runs no line, and would be timed as if it did
+            self.failed.add(report.nodeid)
+
     def pytest_sessionfinish(self):
         self.lines.stop()
         data = self.lines.get_data()
-        for file in data.measured_files():
-            ran = self.record["ran"].setdefault(os.path.relpath(file), {})
-            for line, tests in data.contexts_by_lineno(file).items():
-                ran[str(line)] = sorted({*ran.get(str(line), ()), *tests} - {""})
+        for test in self.failed:
+            self.record["seconds"].pop(test, None)
+        for file in map(os.path.relpath, data.measured_files()):
+            ran = self.record["ran"].setdefault(file, {})
+            self.record["text"][file] = self.text[file]
+            for line, tests in data.contexts_by_lineno(str(Path(file).resolve())).items():
+                ran[str(line)] = sorted({*ran.get(str(line), ()), *tests} - self.failed)
         RECORD.write_text(json.dumps(self.record))
 
 
@@ -116,8 +207,9 @@ class Mutant:
     def __init__(self, path: str, line: int, name: str, occurrence: int):
         self.path, self.line, self.file = Path(path), line, str(Path(path).resolve())
         self.own = self.path.read_text("utf-8")
-        self.text = mutate_code(self.own, get_operator(name)(), occurrence)
-        self.module = ".".join(self.path.with_suffix("").parts).removesuffix(".__init__")
+        changed = name != UNCHANGED
+        self.text = mutate_code(self.own, get_operator(name)(), occurrence) if changed else self.own
+        self.module, self.killer = module_of(self.path), ""
         nodes = [node for node in ast.walk(ast.parse(self.own)) if isinstance(node, ast.stmt)]
         around = [node for node in nodes if node.lineno <= line <= node.end_lineno]
         functions = [node for node in around if isinstance(node, ast.FunctionDef)]
@@ -125,20 +217,37 @@ class Mutant:
         self.statement = min(around, key=lambda node: node.end_lineno - node.lineno)
 
     def tests(self, record: dict) -> list[str]:
-        """Those of the line, or of the whole module outside a function, the quickest first."""
-        ran, seconds = record["ran"][str(self.path)], record["seconds"]
-        lines = map(str, range(self.statement.lineno, self.statement.end_lineno + 1))
-        there = {test for line in (lines if self.inside else ran) for test in ran.get(line, ())}
+        """Those of the line, or of the whole module outside a function: the quickest case of every
+        test, then the second, and so on; then the others of their files.
+        """
+        ran, seconds = record["ran"].get(str(self.path), {}), record["seconds"]
+        lines = [str(k) for k in range(self.statement.lineno, self.statement.end_lineno + 1)]
         if self.inside and str(self.line) in ran:
-            there = set(ran[str(self.line)])
+            lines = [str(self.line)]
+        there = {test for line in (lines if self.inside else ran) for test in ran.get(line, ())}
+        self.inside = self.inside and IMPORT not in there
+        fixtures = {file for file in there if "::" not in file}
+        there |= {test for test in seconds if test.split("::")[0] in fixtures}
+        there &= seconds.keys()
         if not self.inside:
             there |= {test for test in seconds if LOOKS in test}
+        files = {test.split("::")[0] for test in there}
+        beside = {test for test in seconds if test.split("::")[0] in files} - there
         total, chosen = 0.0, []
-        for test in sorted(there, key=lambda test: seconds.get(test, math.inf)):
-            total += seconds.get(test, math.inf)
-            if total < SECONDS:
-                chosen.append(test)
+        for tests in (there, beside):
+            cases, order = Counter(), []
+            for test in sorted(tests, key=seconds.get):
+                cases[test.split("[")[0]] += 1
+                order.append((cases[test.split("[")[0]], test))
+            for _, test in sorted(order, key=lambda each: each[0]):
+                if total + seconds[test] < SECONDS:
+                    total += seconds[test]
+                    chosen.append(test)
         return chosen
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            self.killer = self.killer or report.nodeid
 
     def find_spec(self, name, path, target=None):
         folder = [str(self.path.parent.resolve())] if self.path.stem == "__init__" else None
@@ -169,29 +278,39 @@ class Mutant:
             for name in ours:
                 del sys.modules[name]
             arguments = [*PLUGINS, *EXAMPLES, "-x", *tests]
-            return bool(tests) and pytest.main(arguments, plugins=[self]) != 0
+            if tests and pytest.main(arguments, plugins=[self]) and not self.killer:
+                self.killer = "collection"
+            return bool(self.killer)
         code = {(c.co_qualname, c.co_firstlineno): n for c, n in zip(own, new, strict=True)}
         for each in there:
             each.__code__ = code[each.__code__.co_qualname, each.__code__.co_firstlineno]
         items = [item for item in session.items if item.nodeid in tests]
         items.sort(key=lambda item: tests.index(item.nodeid))
-        for item, following in zip(items, [*items[1:], None], strict=True):
+        for item, following in zip(items, [*items[1:], None], strict=False):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if session.testsfailed:
+                self.killer = item.nodeid
                 return True
         return False
 
-    def survives(self, session, functions: list[FunctionType], tests: list[str]) -> bool:
-        """Whether every test passes, in a child."""
+    def killed_by(self, session, functions: list[FunctionType], tests: list[str]) -> str:
+        """The first test that fails in a child; nothing where every test passes."""
+        reads, writes = os.pipe()
         if child := os.fork():
-            return os.waitpid(child, 0)[1] == 0
-        failed = True
+            os.close(writes)
+            status, killer = os.waitpid(child, 0)[1], os.read(reads, 9999).decode()
+            os.close(reads)
+            return killer or ("time" if status else "")
         try:
             resource.setrlimit(resource.RLIMIT_CPU, (10 * SECONDS, 10 * SECONDS))
+            signal.alarm(100 * SECONDS)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            failed = self.fails(session, functions, tests)
+            if self.fails(session, functions, tests):
+                os.write(writes, self.killer.encode())
+        except BaseException:
+            traceback.print_exc()
         finally:
-            os._exit(failed)
+            os._exit(0)
 
 
 class Runner:
@@ -203,24 +322,29 @@ class Runner:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session):
         lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
-        killed = {tuple(each) for *each, survived in map(json.loads, lines) if not survived}
+        killed = {tuple(each) for *each, killer in map(json.loads, lines) if killer}
+        import_all()
         gc.unfreeze()  # the tests freeze what is there when they begin
         functions = [each for each in gc.get_objects() if isinstance(each, FunctionType)]
+        for each in gc.get_objects():
+            if isinstance(each, CACHE) and each.__module__.startswith("hqm"):
+                each.cache_clear()  # of what the unchanged product found
         gc.freeze()
         for each in self.drawn:
-            if tuple(each) in killed:
+            if each in killed:
                 continue
             mutant = Mutant(*each)
-            survived = mutant.survives(session, functions, mutant.tests(self.record))
+            killer = mutant.killed_by(session, functions, mutant.tests(self.record))
             with RESULTS.open("a") as file:
-                print(json.dumps([*each, survived]), file=file)
-            if survived:
-                print(*each, file=sys.stderr)
-            else:
-                killed.add(tuple(each))
-        print(
-            f"{len(self.drawn) - len(killed)} of {len(self.drawn)} mutants survive", file=sys.stderr
-        )
+                print(json.dumps([*each, killer]), file=file)
+            if killer:
+                killed.add(each)
+            if bool(killer) == (each[2] == UNCHANGED):
+                print(*each, killer, file=sys.stderr)
+        for what in (False, True):
+            drawn = [each for each in self.drawn if (each[2] == UNCHANGED) == what]
+            left = len(set(drawn) - killed)
+            print(left, "of", len(drawn), *["unchanged"] * what, "survive", file=sys.stderr)
         return True
 
 
@@ -228,7 +352,7 @@ def main(command: str, *arguments: str) -> None:
     if command == "record":
         pytest.main([*PLUGINS, *EXAMPLES, *arguments], plugins=[Recorder()])
     else:
-        record = json.loads(RECORD.read_text())
+        record = read_record()
         files = sorted({test.split("::")[0] for test in record["seconds"]})
         drawn = draw(*map(int, arguments))
         pytest.main([*PLUGINS, *EXAMPLES, *files], plugins=[Runner(drawn, record)])
