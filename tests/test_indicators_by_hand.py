@@ -354,8 +354,8 @@ def test_which_respondents_one_administration_separates(of_one: dict[str, Estima
     def least(level: float) -> float:
         """Found with 80 % power by a paired t-test (noncentral t)."""
         t = scipy.stats.t.ppf(1 - (1 - level) / 2, N - 1)
-        found = lambda shift: scipy.stats.nct.sf(t, N - 1, shift) - 0.8  # noqa: E731
-        return float(scipy.optimize.brentq(found, 0, 20)) * error
+        power = lambda shift: scipy.stats.nct.sf(t, N - 1, shift) - 0.8  # noqa: E731
+        return float(scipy.optimize.brentq(power, 0, 20)) * error
 
     planned = of_one["discriminability.minimum_difference"]
     assert planned.value == pytest.approx(least(0.95), rel=1e-4)

@@ -167,3 +167,34 @@ def test_the_check_of_pope_names_the_doubts_of_repope(data: Path, run: Run) -> N
     _, out, _ = run("check", "pope")
     assert tells(out, "repope.others", changed=494, labels="8,185")
     assert tells(out, "repope.ambiguous", questions=815)
+
+
+def test_what_a_reader_marks_becomes_a_key(dogs: Path, tmp_path: Path) -> None:
+    benchmark = load(str(dogs))
+    release = {item.id: item.target for item in benchmark.original.items}
+    other = {"yes": "no", "no": "yes"}
+    path = tmp_path / "key.csv"
+    rows = ["q0,keep,", "q1,Wrong key,", "q2,wrong key,NO", "q3,ambiguous,yes", "q4,bad picture,"]
+    assert release["q2"] == "no"
+    path.write_text("\n".join(["item,mark,target", *rows, "q5,,yes"]))
+    with pytest.raises(DataError, match="marked as wrong"):
+        read_key(path, benchmark)
+    rows[2] = "q2,wrong key,YES"
+    path.write_text("\n".join(["item,mark,target", *rows, "q5,,yes", "q6,,"]))
+    key = read_key(path, benchmark)
+    assert key.targets == {
+        "q0": release["q0"],
+        "q1": other[release["q1"]],
+        "q2": "yes",
+        "q5": "yes",
+    }
+    assert key.left_out == ("q3", "q4", "q6")
+    assert set(key.changed) == {
+        name for name, target in key.targets.items() if target != release[name]
+    }
+    assert [item.id for item in key.applied(benchmark.original).items] == [
+        name for name in release if name not in key.left_out
+    ]
+    path.write_text("item,mark,target\nq0,doubtful,yes")
+    with pytest.raises(DataError, match="the mark of q0"):
+        read_key(path, benchmark)

@@ -207,8 +207,8 @@ def test_results_cannot_be_changed_and_intervals_are_of_95_percent() -> None:
     """
     results, parameters = 0, 0
     for package in (psy, hqm.indicators, hqm.scoring, hqm.benchmark):
-        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            module = importlib.import_module(found.name)
+        for entry in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            module = importlib.import_module(entry.name)
             for value in vars(module).values():
                 if module.__name__ != getattr(value, "__module__", "") or not callable(value):
                     continue

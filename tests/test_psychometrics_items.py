@@ -142,9 +142,9 @@ def test_an_item_is_held_against_its_group_where_that_has_twenty_items() -> None
     x[:, 3] = 1 - x[:, 3]
     for size, others in ((20, np.arange(20)), (19, np.arange(60))):
         groups = np.repeat(["a", "b"], [size, 60 - size]).tolist()
-        found = psy.label_error_candidates(x, groups=groups, rng=np.random.default_rng(0))
+        errors = psy.label_error_candidates(x, groups=groups, rng=np.random.default_rng(0))
         rest = x[:, others[others != 3]].mean(axis=1)
-        of_item = {error.item: error.item_rest for error in found.candidates}
+        of_item = {error.item: error.item_rest for error in errors.candidates}
         assert of_item[3] == pytest.approx(stats.pearsonr(x[:, 3], rest).statistic)
 
 

@@ -353,6 +353,16 @@ def test_rho_g_of_scores_knows_the_noise_of_a_ratio() -> None:
     assert np.mean(estimates, axis=0).mean() == pytest.approx(real.mean(), rel=0.06)
 
 
+@pytest.mark.parametrize("drift", [0.0, 0.3])
+def test_the_flag_of_drift_is_that_of_its_test(drift: float) -> None:
+    rng = np.random.default_rng(14)
+    p = np.linspace(0.3, 0.6, 12)[:, None]
+    shift = drift * np.array([0, 1])[:, None, None] * (np.arange(12) % 2)[:, None]
+    study = psy.rho_g((rng.random((2, 12, 200)) < p + shift).astype(float))
+    assert (study.drift.p < 0.05) == (drift > 0)
+    assert ("DRIFT" in study.rho.flags) == (drift > 0)
+
+
 def test_drift_is_found_where_there_is_some() -> None:
     """Catalogue: size about .05; a drift of .02 with 20 respondents and 1,000 items is found in
     about 80 of 100.

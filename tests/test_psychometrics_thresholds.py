@@ -413,8 +413,8 @@ def test_a_list_in_doubt_names_nothing_and_claims_no_power() -> None:
 
 def test_two_measures_that_cannot_be_told_apart_say_why() -> None:
     a, b = scores(20, 2, 1).T, scores(20, 2, 2).T
-    told = psy.reliability_difference(a, b, gen())
-    assert told.status == "ok"
+    plain = psy.reliability_difference(a, b, gen())
+    assert plain.status == "ok"
     for other, status in (
         (a, "degenerate"),
         (np.stack([b[0], b[0]]), "degenerate"),
@@ -422,8 +422,8 @@ def test_two_measures_that_cannot_be_told_apart_say_why() -> None:
         (np.where(np.arange(20) < 2, b, np.nan), "insufficient"),
     ):
         assert psy.reliability_difference(a, other, gen()).status == status
-    one = psy.reliability_difference(a, b, gen(), families=["x"] * 20)
-    assert (one.status, one.difference) == ("insufficient", told.difference)
+    related = psy.reliability_difference(a, b, gen(), families=["x"] * 20)
+    assert (related.status, related.difference) == ("insufficient", plain.difference)
     # of 5 families respondents are drawn, and count as fewer: the error is wider by sqrt(20 / n)
     five = np.repeat(list("vwxyz"), 4).tolist()
     assert psy.reliability_difference(a, b, gen(), families=five).status == "insufficient"
@@ -431,7 +431,7 @@ def test_two_measures_that_cannot_be_told_apart_say_why() -> None:
         few = psy.reliability_difference(a, b, gen(), families=five, n_effective=independent)
         assert few.status == status
         if status == "ok":
-            assert few.error == pytest.approx(told.error * math.sqrt(20 / min(20, independent)))
+            assert few.error == pytest.approx(plain.error * math.sqrt(20 / min(20, independent)))
             p = 2 * stats.t.cdf(-abs(gap(few)) / few.error, min(20, independent) - 1)
             assert few.p == pytest.approx(p)
     ten = psy.reliability_difference(a, b, gen(), families=np.repeat(np.arange(10), 2).tolist())

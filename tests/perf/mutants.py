@@ -11,7 +11,8 @@ Tests that start processes do not see a mutant, which lives in the memory of a c
 
 Left out, as they are not what HQM does: annotations, decorators, `__repr__`, what is raised, texts
 with values in them, imports for type checkers, how many random draws are made where nobody says,
-whether `zip` would refuse what is never of unequal length, and `is` for `==`.
+whether `zip` would refuse what is never of unequal length, `is` for `==`, and whether a number
+that equals a tolerance (1e-12) lies within it.
 """
 
 import ast
@@ -30,6 +31,7 @@ import sys
 import time
 import traceback
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from types import CodeType, FunctionType
 
@@ -41,6 +43,7 @@ from cosmic_ray.plugins import get_operator, operator_names
 
 PACKAGES = [Path("hqm", name) for name in ("psychometrics", "indicators", "scoring", "benchmark")]
 NO_CHANGE = ("_Eq_Is", "_NotEq_IsNot", "_Is_Eq", "_IsNot_NotEq", "RemoveDecorator")
+STRICTER = ("_Gt_GtE", "_GtE_Gt", "_Lt_LtE", "_LtE_Lt")
 DRAWS = {"draws", "replicates", "permutations", "rounds", "iterations"}
 PLUGINS = ("-pno:randomly", "-pno:xdist", "-pno:cacheprovider", "-pno:cov", "-pno:terminalreporter")
 EXAMPLES = ("--doctest-modules", "-odoctest_optionflags=NORMALIZE_WHITESPACE")
@@ -68,18 +71,31 @@ def left_out(node: ast.AST) -> list:
     return [*parts, node] if isinstance(node, ast.Raise | ast.JoinedStr) else parts
 
 
+def compares_with_dust(node: ast.AST) -> bool:
+    """Whether something is compared with a number so small that only rounding comes near it."""
+    numbers = (each.value for each in ast.walk(node) if isinstance(each, ast.Constant))
+    dust = any(isinstance(number, float) and 0 < number <= 1e-6 for number in numbers)
+    return isinstance(node, ast.Compare) and dust
+
+
+def spans_of(nodes: Iterable[ast.AST | None]) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    return [((n.lineno, n.col_offset), (n.end_lineno, n.end_col_offset)) for n in nodes if n]
+
+
 def places(path: Path) -> list[tuple[str, int, list[tuple[str, int]]]]:
     """The lines of a module, with what can be changed at each place."""
-    parts = [p for node in ast.walk(ast.parse(path.read_text("utf-8"))) for p in left_out(node)]
-    spans = [((p.lineno, p.col_offset), (p.end_lineno, p.end_col_offset)) for p in parts if p]
+    tree = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+    spans = spans_of(part for node in tree for part in left_out(node))
+    of_dust = [*spans, *spans_of(node for node in tree if compares_with_dust(node))]
     nodes, there = list(ast_nodes(get_ast_from_path(path))), defaultdict(list)
     for name in operator_names():
         operator = get_operator(name)
         if name.endswith(NO_CHANGE) or operator.arguments():
             continue
         starts = [start for node in nodes for start, _ in operator().mutation_positions(node)]
+        out = of_dust if name.endswith(STRICTER) else spans
         for occurrence, start in enumerate(starts):
-            if not any(first <= start < last for first, last in spans):
+            if not any(first <= start < last for first, last in out):
                 there[start].append((name, occurrence))
     return [(str(path), start[0], there[start]) for start in sorted(there)]
 
