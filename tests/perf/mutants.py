@@ -51,6 +51,7 @@ RECORD, RESULTS = Path(".mutants.json"), Path(".mutants.jsonl")
 LOOKS = "test_results_cannot_be_changed"  # at every module of a package, and runs no line of it
 CACHE = type(functools.cache(len))
 SECONDS = 4  # of tests, as they were timed, for one mutant
+FILES = 6
 UNCHANGED = "unchanged"  # in the place of an operator
 IMPORT = ""  # in the place of a test: what runs before the first one
 
@@ -113,7 +114,8 @@ def draw(number: int, seed: int) -> list[tuple[str, int, str, int]]:
         ways = ((path, line, *chance.choice(ways)) for path, line, ways in chosen)
         mutants += itertools.islice(filter(compiles, ways), size)
     unchanged = [(p, line, UNCHANGED, 0) for p, line, *_ in chance.sample(mutants, number // 10)]
-    return [*mutants, *unchanged]
+    chance.shuffle(drawn := [*mutants, *unchanged])  # those that are tried first are a sample, too
+    return drawn
 
 
 def compiles(mutant: tuple[str, int, str, int]) -> bool:
@@ -245,7 +247,9 @@ class Mutant:
         fixtures = {file for file in there if "::" not in file}
         there |= {test for test in seconds if test.split("::")[0] in fixtures}
         there &= seconds.keys()
-        if not self.inside:
+        if not self.inside:  # everything is imported anew, so that few files are looked at
+            nearest = Counter(test.split("::")[0] for test in there).most_common(FILES)
+            there = {test for test in there if test.split("::")[0] in dict(nearest)}
             there |= {test for test in seconds if LOOKS in test}
         files = {test.split("::")[0] for test in there}
         beside = {test for test in seconds if test.split("::")[0] in files} - there
