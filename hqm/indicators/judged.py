@@ -69,7 +69,7 @@ from hqm.psychometrics import (
     table_agreement,
     with_raters,
 )
-from hqm.scoring.metrics import Array
+from hqm.scoring.metrics import Array, ratio
 from hqm.types import Estimate, Item, finite
 
 NO_PEOPLE = (
@@ -626,9 +626,7 @@ def _labelled_types(case: Case) -> dict[str, Array]:
         scores = both[:, :, types == name]
         counts = np.isfinite(scores).sum(axis=2)
         if counts[1].any():
-            means[name] = np.where(
-                counts > 0, np.nansum(scores, axis=2) / np.maximum(counts, 1), np.nan
-            )
+            means[name] = ratio(np.nansum(scores, axis=2), counts)
     return means
 
 

@@ -57,6 +57,7 @@ from hqm.psychometrics import (
     spearman,
     with_raters,
 )
+from hqm.scoring.metrics import ratio
 from hqm.types import finite
 
 _OF_RERUNS = "of two runs, the end of rho_G holds where that of Pearson's r does not in every world"
@@ -101,15 +102,7 @@ def _same_items(case: Case) -> Coefficient:
     both = np.isfinite(automatic) & np.isfinite(human)
     w = np.where(both, 1.0 if weights is None else weights, 0.0)
     total = w.sum(axis=1)
-    means = [
-        np.divide(
-            (w * np.where(both, x, 0.0)).sum(axis=1),
-            total,
-            out=np.full(len(w), np.nan),
-            where=total > 0,
-        )
-        for x in (automatic, human)
-    ]
+    means = [ratio((w * np.where(both, x, 0.0)).sum(axis=1), total) for x in (automatic, human)]
     return pearson(*means, **case.related)
 
 

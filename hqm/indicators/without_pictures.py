@@ -39,7 +39,7 @@ from hqm.psychometrics import (
 )
 from hqm.psychometrics.leaks import ALPHA
 from hqm.scoring.matrix import ScoreMatrix
-from hqm.scoring.metrics import Array
+from hqm.scoring.metrics import Array, ratio
 from hqm.types import ORIGINAL, Form, finite
 
 _KEPT = 40
@@ -354,11 +354,10 @@ def yes_ratio(matrix: ScoreMatrix) -> Array:
     """(respondents,): the share of answers yes among those that say yes or no."""
     text = sum(matrix.tallies[key].sum(axis=1) for key in ("tp", "fp", "tn", "fn"))
     yes = matrix.tallies["tp"].sum(axis=1) + matrix.tallies["fp"].sum(axis=1)
-    return np.where(text > 0, yes / np.maximum(text, 1), np.nan)
+    return ratio(yes, text)
 
 
 def mean_words(matrix: ScoreMatrix) -> Array:
     """(respondents,): mean length of the answers in words."""
     counts = np.isfinite(matrix.words).sum(axis=1)
-    sums = np.where(np.isfinite(matrix.words), matrix.words, 0.0).sum(axis=1)
-    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return ratio(np.nansum(matrix.words, axis=1), counts)

@@ -30,6 +30,7 @@ from hqm.psychometrics.result import (
     Outcome,
     Status,
     is_constant,
+    ratio,
     shaped,
     shaped_alike,
     size_of,
@@ -105,8 +106,7 @@ def agreement_of_counts(
     """The share of cases that two raters label alike, from how many they label yes; NaN of none."""
     same = np.add(both, neither)
     total = np.add(same, np.add(first_only, second_only))
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.divide(same, total), dtype=np.float64)
+    return ratio(same, total)
 
 
 def kappa_of_counts(

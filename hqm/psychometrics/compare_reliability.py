@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -151,27 +152,11 @@ def reliability_difference(
     a, b = a[:, known], b[:, known]
     va, vb = (None if v is None else v[known] for v in (va, vb))
     n = a.shape[1]
-    nan = math.nan
+    none = partial(_none, n, level)
     if n < 3:
-        return ReliabilityDifference(
-            nan,
-            nan,
-            nan,
-            n=n,
-            level=level,
-            status="insufficient",
-            reason=f"a comparison needs 3 respondents in both, there are {n}",
-        )
+        return none("insufficient", _FEW.format(n=n))
     if any(is_constant(row) for row in (*a, *b)):
-        return ReliabilityDifference(
-            nan,
-            nan,
-            nan,
-            n=n,
-            level=level,
-            status="degenerate",
-            reason="all respondents have the same score in an administration",
-        )
+        return none("degenerate", "all respondents have the same score in an administration")
 
     def both(weights: Array) -> tuple[Array, Array]:
         pair = (weighted_reliability(weights, x, statistic, v) for x, v in ((a, va), (b, vb)))
@@ -180,15 +165,8 @@ def reliability_difference(
 
     x, y = (float(v[0]) for v in both(np.ones((1, n))))
     if not (abs(x) < _EDGE and abs(y) < _EDGE):
-        return ReliabilityDifference(
-            x,
-            y,
-            x - y,
-            n=n,
-            level=level,
-            status="degenerate",
-            reason="a reliability is 1 by construction, or has no value at this length",
-        )
+        reason = "a reliability is 1 by construction, or has no value at this length"
+        return none("degenerate", reason, x, y)
     included = (
         None
         if families is None
@@ -196,36 +174,29 @@ def reliability_difference(
     )
     units, drawn, widen, what = _units(n, included, n_effective)
     if not widen:
-        return ReliabilityDifference(
-            x, y, x - y, n=n, level=level, status="insufficient", reason=what
-        )
+        return none("insufficient", what, x, y)
     first, second = both(multiplicities(n, rng, replicates, drawn))
     finite = np.isfinite(first) & np.isfinite(second)
     if finite.sum() < replicates // 2:
-        return ReliabilityDifference(
-            x,
-            y,
-            x - y,
-            n=n,
-            level=level,
-            status="degenerate",
-            reason="most resamples of the respondents have no reliability",
-        )
+        return none("degenerate", "most resamples of the respondents have no reliability", x, y)
     distance = np.arctanh(np.clip(first[finite], -_EDGE, _EDGE)) - np.arctanh(
         np.clip(second[finite], -_EDGE, _EDGE)
     )
     error = max(math.sqrt((float(distance.std(ddof=1)) * widen) ** 2 + shared), least)
-    if error < 1e-12:
-        return ReliabilityDifference(
-            x,
-            y,
-            x - y,
-            n=n,
-            level=level,
-            status="degenerate",
-            reason="both measures give the same scores",
-        )
+    if error < _SAME:
+        return none("degenerate", "both measures give the same scores", x, y)
     return on_fisher_scale(x, y, error, units - 1, n, f"bootstrap over {what}, {replicates}", level)
+
+
+_FEW = "a comparison needs 3 respondents in both, there are {n}"
+_SAME = 1e-6
+"""Below this standard error two measures give the same scores, up to rounding."""
+
+
+def _none(
+    n: int, level: float, status: Status, reason: str, x: float = math.nan, y: float = math.nan
+) -> ReliabilityDifference:
+    return ReliabilityDifference(x, y, x - y, n=n, level=level, status=status, reason=reason)
 
 
 def lengthened(reliability: Array, factor: float) -> Array:
@@ -439,14 +410,9 @@ def difference_over_clusters(
     included = _complete(measure) & _complete(other)
     n = int(included.sum())
     counts = len(measure.clusters), len(other.clusters)
-
-    def none(
-        status: Status, reason: str, x: float = math.nan, y: float = math.nan
-    ) -> ReliabilityDifference:
-        return ReliabilityDifference(x, y, x - y, n=n, level=level, status=status, reason=reason)
-
+    none = partial(_none, n, level)
     if n < 3:
-        return none("insufficient", f"a comparison needs 3 respondents in both, there are {n}")
+        return none("insufficient", _FEW.format(n=n))
     if min(counts) < FEWEST:
         return none(
             "insufficient", f"a test over pictures needs {FEWEST} of them, there are {min(counts)}"
@@ -472,7 +438,7 @@ def difference_over_clusters(
         how = f"influences of pictures, {min(counts)}, {draws} draws"
     if not math.isfinite(error):
         return none("degenerate", "the reliability is undefined for most sets of pictures", x, y)
-    if error < 1e-12:
+    if error < _SAME:
         return none("degenerate", "both measures give the same scores", x, y)
     return on_fisher_scale(x, y, error, min(counts) - 1.0, n, how, level)
 

@@ -262,19 +262,16 @@ def _error(x: Array | None, members: list[int], images: Sequence[Hashable] | Non
     usable = clusters >= FEWEST_CLUSTERS
     if not usable.any():
         return worst
-    tally = by_image(np.where(seen, part, 0.0))
-    rate = tally.sum(axis=1) / np.maximum(asked, 1)
-    weight = clusters / np.maximum(clusters - 1, 1) / np.maximum(asked, 1) ** 2
-    parts = (tally - rate[:, None] * n) ** 2 * weight[:, None]
+    tally, n = by_image(np.where(seen, part, 0.0))[usable], n[usable]
+    asked, clusters, total = asked[usable], clusters[usable], tally.sum(axis=1)
+    weight = clusters / (clusters - 1) / asked**2
+    parts = (tally - (total / asked)[:, None] * n) ** 2 * weight[:, None]
     squared = parts.sum(axis=1)
-    total = tally.sum(axis=1)
     extreme = np.minimum(total, asked - total) < 5
     shrunk = (total + 2) / (asked + 4)
-    squared = np.where(extreme, np.maximum(squared, shrunk * (1 - shrunk) / (asked + 4)), squared)[
-        usable
-    ]
+    squared = np.where(extreme, np.maximum(squared, shrunk * (1 - shrunk) / (asked + 4)), squared)
     return error_of_parts(
-        parts[usable].mean(axis=0),
+        parts.mean(axis=0),
         "clustered by picture, root mean square over respondents",
         squared=float(squared.mean()),
     )

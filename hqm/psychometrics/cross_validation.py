@@ -170,7 +170,7 @@ class Questions:
             for owner, number, names in kinds
         ]
         # once each: a word may occur twice, and a run of letters may be written like a word
-        owner, feature = np.divmod(once_each(np.concatenate(codes)), max(1, len(position)))
+        owner, feature = np.divmod(once_each(np.concatenate(codes)), len(position))
         starts = np.searchsorted(owner, np.arange(texts + 1))
         entry, item = rows_of(starts, self.text)
         return item, feature[entry], len(position)
@@ -264,8 +264,8 @@ def deal(
     label, names = numbers(labels)
     cluster, groups = numbers(clusters if clusters is not None else list(range(len(labels))))
     kind, kinds = numbers(types if types is not None else ["all"] * len(labels))
-    folds = min(folds, max(1, len(groups)))
-    fold = rng.permutation(np.arange(len(groups)) % folds)[cluster] if len(groups) else cluster
+    folds = min(folds, len(groups))
+    fold = rng.permutation(np.arange(len(groups)) % folds)[cluster]
     return Labelled(
         label,
         kind,
@@ -294,7 +294,7 @@ def learnt_forward(items: Labelled, level: Numbers) -> Callable[[Numbers], Array
     levels, count, kinds = int(crossed.max()) + 1, len(items.labels), items.table()
     kind_of = np.zeros(levels, dtype=np.int64)
     kind_of[crossed] = items.kind
-    fallback = 1e-6 * kinds[kind_of] / max(1.0, float(kinds.max()))
+    fallback = 1e-6 * kinds[kind_of] / kinds.max()
 
     def predict(block: Numbers) -> Array:
         blocks = int(block.max()) + 1

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri, stdtr
 
 from hqm.psychometrics.distributions import rank_sum_p
-from hqm.psychometrics.result import Array, Numbers, Outcome, Status, shaped
+from hqm.psychometrics.result import Array, Numbers, Outcome, Status, ratio, shaped
 from hqm.psychometrics.significance import benjamini_hochberg
 
 Band = Literal[
@@ -69,7 +69,7 @@ def _rest(x: Array) -> Array:
     filled = np.where(seen, x, 0.0)
     others = seen.sum(axis=1, keepdims=True) - seen
     total = filled.sum(axis=1, keepdims=True) - filled
-    return np.where(others > 0, total / np.maximum(others, 1), np.nan)
+    return ratio(total, others)
 
 
 def _correlations(x: Array, rest: Array) -> tuple[Array, Numbers]:
@@ -96,8 +96,8 @@ def _two_sided(r: Array, n: npt.ArrayLike) -> Array:
     """Student's test of a correlation."""
     df = np.asarray(n, dtype=np.float64) - 2
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.abs(r) * np.sqrt(df / (1 - r * r))
-        return np.asarray(2 * stdtr(df, -ratio))
+        quotient = np.abs(r) * np.sqrt(df / (1 - r * r))
+        return np.asarray(2 * stdtr(df, -quotient))
 
 
 def reversed_items(

@@ -442,7 +442,7 @@ def _strata(
         )
         for view, levels in seen
     ]
-    tests = max(1, sum(tests * len(cues) for _, tests, cues in tries))
+    tests = sum(tests * len(cues) for _, tests, cues in tries)
     return tuple(
         stratum
         for view, _, cues in tries
@@ -562,7 +562,7 @@ def _giveaways(
     )
     best = earliest.argmin(axis=1)
     tried = np.array([g for g in np.argsort(first).tolist() if n[g] >= least], dtype=np.int64)
-    of_kind, of_phrase = np.divmod(group[tried], max(1, len(names)))
+    of_kind, of_phrase = np.divmod(group[tried], len(names))
     k = tally[tried, best[tried]]
     chance = table[of_kind, best[tried]] / table.sum(axis=1)[of_kind]
     # twice: which of the labels it would be was not said beforehand
@@ -602,6 +602,6 @@ def _phrases(asked: Questions) -> tuple[Numbers, Numbers, list[str]]:
             names.append(
                 " ".join(asked.vocabulary[w] for w in asked.word[begin : begin + length]) + " ..."
             )
-    size = max(1, len(names))
+    size = len(names)
     of, once = np.divmod(once_each(np.concatenate(owner) * size + np.concatenate(phrase)), size)
     return once, np.searchsorted(of, np.arange(len(asked.distinct) + 1)), names

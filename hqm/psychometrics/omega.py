@@ -125,6 +125,9 @@ def omega_of_types(
         )
     parts = [_Part(by_type[i], labels[kinds == names[i]], int(labels.max()) + 1) for i in varying]
     covariances, errors = _covariances(parts), _shared_errors(parts)
+    if not np.isfinite(errors).all():
+        reason = "a type has one item, or one picture, so that its error cannot be told"
+        return Coefficient.absent("insufficient", reason, m)
     value, loadings = _omega(covariances, errors)
     if not math.isfinite(value) or value <= 0:
         return Coefficient.absent("degenerate", "one factor explains nothing of the types", m)

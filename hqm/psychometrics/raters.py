@@ -19,7 +19,15 @@ from hqm.psychometrics.resampling import (
     labels_of,
     mean_with_error,
 )
-from hqm.psychometrics.result import Array, Bounds, Coefficient, Status, normal_quantile, shaped
+from hqm.psychometrics.result import (
+    Array,
+    Bounds,
+    Coefficient,
+    Status,
+    normal_quantile,
+    ratio,
+    shaped,
+)
 
 MeasurementLevel = Literal["nominal", "ordinal", "interval", "ratio"]
 ONE_CATEGORY = (
@@ -497,7 +505,7 @@ def pooled_labels(labels: npt.ArrayLike, pool: Pool = "majority") -> Array:
         return np.where(np.isnan(truth) | (truth == 0.5), np.nan, (truth > 0.5).astype(np.float64))
     counts = np.isfinite(x).sum(axis=0)
     if pool == "mean":
-        return np.where(counts > 0, np.nansum(x, axis=0) / np.maximum(counts, 1), np.nan)
+        return ratio(np.nansum(x, axis=0), counts)
     return _majority(x, np.ones(len(x)))
 
 
@@ -595,10 +603,7 @@ def rater_replicates(
             if pool == "majority":
                 again = _majority(x, weights)
             else:
-                total = weights @ there
-                again = np.where(
-                    total > 0, weights @ np.where(there, x, 0.0) / np.maximum(total, 1), np.nan
-                )
+                again = ratio(weights @ np.where(there, x, 0.0), weights @ there)
             changed = repeated & np.isfinite(again) & np.isfinite(centre)
             row[changed] = again[changed]
     return rows

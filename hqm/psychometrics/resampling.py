@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.result import Array, Bounds, Coefficient, Flags, Numbers, normal_quantile
+from hqm.psychometrics.result import (
+    Array,
+    Bounds,
+    Coefficient,
+    Flags,
+    Numbers,
+    normal_quantile,
+    ratio,
+)
 
 
 def labels_of(clusters: npt.ArrayLike | None, items: int) -> npt.NDArray[np.generic]:
@@ -70,7 +78,7 @@ def mean_with_error(sums: Array, sizes: Array) -> tuple[Array, Array]:
     (0.5, 0.288675)
     """
     n, c = sizes.sum(axis=1), (sizes > 0).sum(axis=1)
-    mean = np.divide(sums.sum(axis=1), n, out=np.full(len(n), np.nan), where=n > 0)
+    mean = ratio(sums.sum(axis=1), n)
     squares = np.where(sizes > 0, (sums - sizes * mean[:, None]) ** 2, 0.0).sum(axis=1)
     # differences that are all alike leave rounding dust
     squares = np.where(squares < 1e-24 * np.maximum(n, 1), 0.0, squares)

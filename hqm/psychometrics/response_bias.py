@@ -21,6 +21,7 @@ from hqm.psychometrics.result import (
     Outcome,
     Status,
     normal_quantile,
+    ratio,
     shaped,
     shaped_alike,
 )
@@ -190,12 +191,9 @@ def pair_coherence(
         )
     mean, error = _clustered(np.where(both, a != b, np.nan), clusters)
     n = both.sum(axis=1)
-    rates = [
-        np.divide(np.where(both, x, 0).sum(axis=1), n, out=np.full(len(a), np.nan), where=n > 0)
-        for x in (a, b)
-    ]
+    rates = [ratio(np.where(both, x, 0).sum(axis=1), n) for x in (a, b)]
     chance = rates[0] * (1 - rates[1]) + (1 - rates[0]) * rates[1]
-    corrected = np.divide(mean - chance, 1 - chance, out=np.full(len(a), np.nan), where=chance < 1)
+    corrected = ratio(mean - chance, 1 - chance)
     return PairCoherence(
         tuple(
             _normal(float(m), float(e), level, "no pair is answered")
@@ -443,11 +441,8 @@ def position_bias(counts: npt.ArrayLike, expected: npt.ArrayLike | None = None) 
     (12.0, 3, 0.2)
     """
     n = shaped(counts, "positions", "counts")
-    p = (
-        np.full(len(n), 1 / max(1, len(n)))
-        if expected is None
-        else np.asarray(expected, dtype=np.float64)
-    )
+    even = np.ones(len(n)) / len(n)
+    p = even if expected is None else np.asarray(expected, dtype=np.float64)
     if p.shape != n.shape:
         raise ValueError(f"expected must have shape {n.shape}, got {p.shape}")
     if len(n) < 2:

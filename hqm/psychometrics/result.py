@@ -165,6 +165,17 @@ def shaped_alike(x: npt.ArrayLike, y: npt.ArrayLike, shape: str) -> tuple[Array,
     return a, b
 
 
+def ratio(top: npt.ArrayLike, bottom: npt.ArrayLike) -> Array:
+    """Division that gives NaN, without a warning, where the denominator is 0.
+
+    >>> ratio([1.0, 1.0], [2.0, 0.0])
+    array([0.5, nan])
+    """
+    top, bottom = np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(bottom == 0, np.nan, top / bottom)
+
+
 def mean_of_known(x: Array) -> float:
     """The mean of the numbers that are there; NaN where none is."""
     known = x[np.isfinite(x)]

@@ -201,8 +201,8 @@ def _predict(items: Labelled, item: Numbers, feature: Numbers, size: int) -> Arr
             prior = np.bincount(items.label[member & ~test_item], minlength=count)
             with np.errstate(divide="ignore"):
                 # a label that the type's other folds lack is not predicted
-                score = np.tile(np.log(prior / max(1, prior.sum())), (len(member), 1))
-            weight = np.log((seen + 1) / (seen.sum(axis=1, keepdims=True) + max(1, width)))
+                score = np.tile(np.log(prior), (len(member), 1))
+            weight = np.log((seen + 1) / (seen.sum(axis=1, keepdims=True) + width))
             for k in range(count):
                 score[:, k] += np.bincount(
                     at[test], weights=weight[k][what[test]], minlength=len(member)
@@ -251,9 +251,9 @@ def _from_before(
         if b and test.any():
             with np.errstate(divide="ignore"):
                 # a label that the blocks before lack is not predicted
-                score = np.tile(np.log(prior / max(1.0, prior.sum())), (len(label), 1))
+                score = np.tile(np.log(prior), (len(label), 1))
             table = seen.reshape(count, width)
-            weight = np.log((table + 1) / (table.sum(axis=1, keepdims=True) + max(1, width)))
+            weight = np.log((table + 1) / (table.sum(axis=1, keepdims=True) + width))
             for k in range(count):
                 score[:, k] += np.bincount(
                     at[part], weights=weight[k][what[part]], minlength=len(label)

@@ -599,7 +599,7 @@ def contradicted_items(
     other = (k.sum() - k) / np.maximum(n.sum() - n, 1)
     usual = np.clip(2 * other, USUAL, 0.5)
     share = float(usual[n > 0].mean()) if tested else math.nan
-    fewest = math.ceil(math.log(alpha / max(tested, 1)) / math.log(share)) if tested else 0
+    fewest = math.ceil(math.log(alpha / tested) / math.log(share)) if tested else 0
     p = np.where(n > 0, binomial_above(k - 1, n, usual), np.nan)
     adjusted = np.minimum(1.0, p * tested)
     shown = (adjusted < alpha) & (2 * k >= n)

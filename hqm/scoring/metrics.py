@@ -124,7 +124,7 @@ def ratio(top: Any, bottom: Any) -> Array:
     """
     top, bottom = np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(bottom == 0, np.nan, top / np.where(bottom == 0, 1.0, bottom))
+        return np.where(bottom == 0, np.nan, top / bottom)
 
 
 def mean_of(key: str, count: str = "n") -> Callable[[Tally], Array]:
