@@ -38,6 +38,7 @@ from hqm import (
     Row,
     Verdict,
     check_questions,
+    check_rows,
     contradict,
     finding,
     join_by_picture,
@@ -156,9 +157,7 @@ class Pope(Benchmark):
         form = self._part_of(rows, form, path)
         named = self._by_id(rows, form)
         if named is not None:
-            check_questions(
-                [(r.place, r.question, form.by_id[key]) for key, r in named.items()], path, _spelled
-            )
+            check_rows([(row, form.by_id[key]) for key, row in named.items()], path, _spelled)
             return form, {key: _answer(row) for key, row in named.items()}
         pairs = zip(rows, form.items, strict=False)
         check_questions([(row.place, row.question, item) for row, item in pairs], path, _spelled)
@@ -190,11 +189,19 @@ class Pope(Benchmark):
         benchmark's.
         """
         part = form.items[0].part
-        joined = {
-            row.id if row.id in form.by_id else f"{part}/{row.id}": row for row in rows if row.id
-        }
-        known = len(joined) == len(rows) and all(key in form.by_id for key in joined)
-        return joined if known and rows else None
+        joined: dict[str, Row] = {}
+        for row in rows:
+            key = row.id if row.id in form.by_id else f"{part}/{row.id}"
+            if key not in form.by_id:
+                return None
+            if key in joined:
+                raise AnswerError(
+                    f"{key} is answered twice, first in {joined[key].record}",
+                    place=row.place,
+                    remedy="Keep one.",
+                )
+            joined[key] = row
+        return joined or None
 
     def _by_row(
         self, rows: list[Row], form: Form, path: Path

@@ -126,6 +126,7 @@ from .imports.human_labels import labelled_by as labelled_by
 from .imports.log_answers import ItemAnswers as ItemAnswers
 from .imports.log_answers import Recording as Recording
 from .imports.match import check_questions as check_questions
+from .imports.match import check_rows as check_rows
 from .imports.match import contradict as contradict
 from .imports.match import join_by_picture as join_by_picture
 from .imports.match import normalised as normalised

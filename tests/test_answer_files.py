@@ -162,3 +162,33 @@ def test_what_nobody_answered_is_missing(tmp_path: Path) -> None:
     audit = hqm.audit(folder, recorded=path)
     assert audit.n_items == 20
     assert {who.states[audit.reference]["missing"] for who in audit.respondents} == {14}
+
+
+def test_pictures_and_keys_of_recorded_answers_are_held_against_the_items(
+    tmp_path: Path, run: Run
+) -> None:
+    items = hqm.load("shapes_yesno").original.items[:40]
+    turned = {"yes": "no", "no": "yes"}
+    answers = [{"item": item.id, "answer": "Yes."} for item in items]
+
+    def audited(rows: list[dict[str, Any]]) -> tuple[int, str]:
+        path = tmp_path / "model.jsonl"
+        path.write_text("\n".join(map(json.dumps, rows)))
+        options = ("--no-report", "--forms", "original", "--store", tmp_path / "s.sqlite")
+        status, _, err = run("audit", "shapes_yesno", "--recorded", path, *options)
+        return status, err
+
+    shifted = [{**row, "image": i.image} for row, i in zip(answers, items[::-1], strict=True)]
+    status, err = audited(shifted)
+    assert status != 0
+    assert tells(err, "answers.other-questions", wrong=40, rows=40)
+    keyed = [
+        {**row, "target": turned[i.target] if n < 3 else i.target, "image": i.image}
+        for n, (row, i) in enumerate(zip(answers, items, strict=True))
+    ]
+    status, err = audited(keyed)
+    assert status == 0
+    assert tells(err, "silent.other-keys", count=3, rows=40)
+    of = len(hqm.load("shapes_yesno").original.items)
+    counts = {"matched": 40, "rows": 40, "contradicting": 0, "unmatched": 0}
+    assert tells(err, "log.last", **counts, missing=of - 40, answers=of)

@@ -134,6 +134,9 @@ def audit(
         session.check()
         for note in session.notes:
             print(f"hqm: {note}", file=sys.stderr)
+        if not wanted.quiet:
+            for name, taken in session.taken.items():
+                print(f"{name}: {taken.sentence}", file=sys.stderr)
         complete, errors = (True, []) if offline else _administer(session)
         if no_report and options.asking.expected and not wanted.dry_run:
             show.probability_counts(session)

@@ -252,9 +252,6 @@ class Session:
         )
         recorded = read_recorded(benchmark, paths, read, self.logs)
         recordings = [*benchmark.brought, *recorded.recordings]
-        if recorded.taken is not None:
-            self.taken[benchmark.name] = recorded.taken.only(forms)
-            self.notes += recorded.taken.other_keys
         if cut:
             recordings = [inside for r in recordings if (inside := _only(r, forms[r.form])).answers]
         # a part of which nobody answered anything was not administered; within the others, what was
@@ -264,6 +261,11 @@ class Session:
         benchmark.original = replace(
             benchmark.original, items=tuple(i for i in benchmark.original.items if i.part in parts)
         )
+        if paths:
+            self.taken[benchmark.name] = taken = recorded.only(
+                {**forms, ORIGINAL: benchmark.original}
+            )
+            self.notes += taken.other_keys
         self.notes += perfect_respondents(benchmark.original, recordings)
         by_name: dict[str, list[Recording]] = {}
         for recording in recordings:

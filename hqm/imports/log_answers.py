@@ -18,14 +18,14 @@ from hqm.imports.match import (
     SHOWN,
     Matched,
     MatchReport,
-    check_keys,
-    check_questions,
+    check_rows,
     has_other_key,
     match_rows,
     with_questions_beside,
 )
 from hqm.imports.row import (
     ANSWERS,
+    IMAGES,
     KEYS,
     OF_A_MODEL,
     QUESTIONS,
@@ -108,7 +108,12 @@ class Taken:
             )
             for r in self.recordings
         )
-        return replace(self, recordings=tuple(recording for recording in cut if recording.answers))
+        reports = (replace(report, of=len(forms[report.form])) for report in self.matchings)
+        return replace(
+            self,
+            recordings=tuple(recording for recording in cut if recording.answers),
+            matchings=tuple(reports),
+        )
 
 
 def take_logs(
@@ -380,21 +385,12 @@ class AnsweredBenchmark(Protocol):
         """A question's text as all copies of the benchmark agree on it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """What files of answers gave."""
-
-    recordings: tuple[Recording, ...]
-    taken: Taken | None = None
-    """How the rows of logs were matched, where there were logs."""
-
-
 def read_recorded(
     benchmark: AnsweredBenchmark,
     paths: Sequence[Path],
     forms: Mapping[str, Form],
     settings: LogSettings,
-) -> Recorded:
+) -> Taken:
     """The recorded administrations in files, each read by the first format that it fits.
 
     Parameters
@@ -419,8 +415,25 @@ def read_recorded(
             logs.append(path)
         else:
             recordings += _plain_or_released(benchmark, path, forms)
-    taken = take_logs(forms, logs, settings, benchmark.spelled) if logs else None
-    return Recorded((*recordings, *(taken.recordings if taken else ())), taken)
+    of_files = [
+        MatchReport(
+            path=each.source,
+            respondent=each.respondent,
+            form=each.form,
+            run=each.run,
+            rows=len(each.answers),
+            matched=len(each.answers),
+            items=len(each.answers),
+            of=len(forms[each.form]),
+            how={"id": len(each.answers)},
+            other_keys=each.other_keys,
+        )
+        for each in recordings
+    ]
+    taken = Taken((), ())
+    if logs:
+        taken = take_logs(forms, logs, settings, benchmark.spelled)
+    return Taken((*recordings, *taken.recordings), (*of_files, *taken.matchings), taken.notes)
 
 
 def _plain_or_released(
@@ -450,7 +463,7 @@ def _plain_or_released(
 
 
 _IDS = ("item", "id", "question_id")
-_ASKS = OF_A_MODEL.union(QUESTIONS, KEYS)
+_ASKS = OF_A_MODEL.union(QUESTIONS, KEYS, IMAGES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -467,6 +480,8 @@ class Recording:
     """The percentage of their size to which the pictures were scaled; empty where they were shown
     as they are.
     """
+    other_keys: int = field(default=0, compare=False)
+    """Rows that name another right answer than the benchmark."""
 
 
 def _name(value: Any, what: str, place: str) -> str:
@@ -508,6 +523,8 @@ class ItemAnswers(dict[str, Response]):
     def __init__(self, form: Form) -> None:
         super().__init__()
         self.form = form
+        self.other_keys = 0
+        """Rows that name another right answer than their item has."""
 
     def put(self, key: str, answer: Response, place: str) -> None:
         """Add the answer to an item.
@@ -560,23 +577,20 @@ def read_answers(
         key = storable(_name(first_field(record, _IDS, place), "item", place))
         answers.put(key, _response(record, place), place)
         if not _ASKS.isdisjoint(record):
-            asked.append((place, record, form.by_id[key]))
-    _check(asked, path, spelling)
+            asked.append((_row(record, place), form.by_id[key]))
+    check_rows(asked, path, spelling)
     return answers
 
 
-def _check(
-    asked: Sequence[tuple[str, Mapping[str, Any], Item]], path: Path, spelling: Callable[[str], str]
-) -> None:
-    """Check what records say of the questions and keys of their items."""
-
-    def texts_in(names: Sequence[str]) -> list[tuple[str, str, Item]]:
-        texts = ((place, first_text(record, names), item) for place, record, item in asked)
-        return [(place, text, item) for place, text, item in texts if text]
-
-    check_questions([each for each in texts_in(QUESTIONS) if each[2].prompt], path, spelling)
-    of_model = any(not OF_A_MODEL.isdisjoint(record) for _, record, _ in asked)
-    check_keys(texts_in((*KEYS, "answer") if of_model else KEYS), path)
+def _row(record: Mapping[str, Any], place: str) -> Row:
+    """What a record says of its item beside the id."""
+    keys = KEYS if OF_A_MODEL.isdisjoint(record) else (*KEYS, "answer")
+    return Row(
+        place=place,
+        question=first_text(record, QUESTIONS),
+        image=first_text(record, IMAGES),
+        key=first_text(record, keys),
+    )
 
 
 def percentage(value: Any, place: str = "") -> str:
@@ -626,9 +640,11 @@ def read_recordings(
         reader.asked.clear()
         for i, record in reader.not_plain(records, file.stem):
             reader.take(record, file.stem, f"{file}: record {i}")
-        _check(reader.asked, file, spelling)
+        check_rows([(row, item) for row, item, _ in reader.asked], file, spelling)
+        for row, item, answers in reader.asked:
+            answers.other_keys += has_other_key(row, item)
     return [
-        Recording(name, form, run, answers, str(path), scale)
+        Recording(name, form, run, answers, str(path), scale, answers.other_keys)
         for (name, form, run, scale), answers in reader.recorded.items()
     ]
 
@@ -640,8 +656,10 @@ class _Reader:
         self.known = known
         self._looks: dict[str, str] = {}
         self.recorded: dict[tuple[str, str, int, str], ItemAnswers] = {}
-        self.asked: list[tuple[str, Mapping[str, Any], Item]] = []
-        """The records of a file that say something of their items, with place and item."""
+        self.asked: list[tuple[Row, Item, ItemAnswers]] = []
+        """The rows of a file that say something of their items, with the item and the answers of
+        the administration.
+        """
         # most files name their few administrations in every record, and give the same few answers
         # again and again
         self._of_names: dict[tuple[str, str, int], tuple[dict[str, Item], dict[str, Response]]] = {}
@@ -718,7 +736,7 @@ class _Reader:
             self._of_names[named, form, run] = self._items[form], answers
         answer = _response(record, place)
         if not _ASKS.isdisjoint(record):
-            self.asked.append((place, record, item))
+            self.asked.append((_row(record, place), item, answers))
         if len(answer.text) <= SHORT and not answer.reason and not answer.detail:
             answer = self._same.setdefault((answer.text, answer.state), answer)
         answers.put(item.id, answer, place)

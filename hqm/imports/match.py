@@ -100,6 +100,38 @@ def check_keys(rows: Sequence[tuple[str, str, Item]], path: Path) -> None:
         )
 
 
+def check_pictures(rows: Iterable[tuple[str, str, str, Item]], path: Path) -> None:
+    """Refuse rows that name another picture than their item shows: (place, picture, question,
+    item). A name that no item has may be another name of the picture where the question is given.
+    """
+    rows = list(rows)
+    known = {picture_key(item.image) for *_, item in rows if item.image}
+    wrong = [
+        f"{place.rpartition(': ')[2]} is about {image!r:.80}, and {item.id} shows {item.image!r:.80}"
+        for place, image, question, item in rows
+        if item.image
+        and (shown := picture_key(image)) != picture_key(item.image)
+        and (shown in known or not question)
+    ]
+    if wrong:
+        contradict(wrong, len(rows), path, "Name the file, part or release that was answered.")
+
+
+def check_rows(
+    rows: Sequence[tuple[Row, Item]], path: Path, spelling: Callable[[str], str] = str
+) -> None:
+    """Refuse rows that say something else of the items that their ids name: another question, a
+    picture of another item, or mostly other keys.
+    """
+    check_questions(
+        [(row.place, row.question, item) for row, item in rows if item.prompt], path, spelling
+    )
+    check_pictures(
+        [(row.place, row.image, row.question, item) for row, item in rows if row.image], path
+    )
+    check_keys([(row.place, row.key, item) for row, item in rows if row.key], path)
+
+
 def join_by_picture(
     rows: Sequence[Row],
     items: Sequence[Item],
