@@ -3,6 +3,7 @@ that each reaches.
 
     python tests/perf/respondents.py --shape 7b --device cuda --dtype bfloat16 --markdown gpu.md      # on a GPU of 40 GB or more
     python tests/perf/respondents.py --shape 7b-small --images 4 --batches 4 16 --part 16             # the same way, on a CPU
+    python tests/perf/large_vllm.py FOLDER/llava                                                     # vLLM, at what `--keep FOLDER` left
 
 LLaVA-1.5-7B and Qwen2-VL-7B with random weights made on the device (`tests/perf/large_models.py`).
 Every piece of work is put three times, the original, the original again and the parallel form: 6
@@ -46,6 +47,7 @@ from tests.perf.ways import (
     benchmark_folder,
     jobs_of,
     plain,
+    prompt_of,
     requests_of,
     respondent_of,
 )
@@ -139,10 +141,20 @@ def measured(
 ) -> Cell:
     """Run one cell: `per_image` yes/no questions, or a caption of so many `tokens`."""
     device, folder = loaded.model.device, scratch / f"{per_image}-{tokens}"
+    text = prompt_of(loaded)
     work = benchmark_folder(folder, options.images, per_image, caption_tokens=tokens)
     respondent = respondent_of(scratch / "model", loaded, options.hqm_batch)
     with hqm.Store(folder / "requests.sqlite") as store:
         requests = requests_of(jobs_of(store, work, respondent))
+    rows = [
+        {
+            "prompt": text(request.prompt),
+            "image": str(request.image),
+            "tokens": request.sampling.max_tokens,
+        }
+        for request in requests
+    ]
+    (folder / "requests.json").write_text(json.dumps(rows))
     if tokens:
         let_end(loaded, end_chances(loaded, requests[:16], tokens), LENGTH)
     rng = np.random.default_rng(1)
@@ -284,6 +296,9 @@ def main(arguments: Sequence[str] | None = None) -> list[Cell]:
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--markdown", type=Path)
+    parser.add_argument(
+        "--keep", type=Path, help="a new folder for each model's config and its requests"
+    )
     options = parser.parse_args(arguments)
     if options.threads:
         torch.set_num_threads(options.threads)
@@ -307,7 +322,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Cell]:
     began = time.perf_counter()
     for name in options.models:
         with tempfile.TemporaryDirectory() as folder:
-            scratch = Path(folder)
+            scratch = options.keep / name if options.keep else Path(folder)
             loaded = made(options.shape, name, scratch / "model", options.device, dtype)
             weights = weights_of(loaded)
             print(

@@ -159,6 +159,7 @@ def made(shape: str, name: str, folder: Path, device: str, dtype: str, **changes
         tok.eos_token_id,
         tok.bos_token_id,
     )
+    config.architectures = [type(model).__name__]  # without it vLLM takes the inner model
     config.save_pretrained(folder)
     processor.save_pretrained(folder)
     tok.padding_side = "left"
