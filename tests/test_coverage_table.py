@@ -11,6 +11,8 @@ from tests.perf.coverage_table import ESTIMATES, LOCATION, simulate
 from tests.perf.coverage_worlds import worlds, worlds_of_others
 
 REPLICATES = counts(60)
+ALWAYS = counts(10)
+"""Replicates of what holds in each of them."""
 LEAST = 0.84 if NIGHTLY else 0.59
 """Four Monte Carlo standard errors (.028, or .089 of a tenth of the replicates) below .95; the goal
 of .93 to .97 is for the full table.
@@ -60,14 +62,14 @@ def test_the_least_for_others_does_not_rest_on_normal_abilities(name: str) -> No
     [pytest.param("families of 4", 10, marks=nightly), ("all in one family", 20)],
 )
 def test_few_families_carry_no_interval_for_others(name: str, size: int) -> None:
-    held = simulate(worlds()[name, size], 3)
+    held = simulate(worlds()[name, size], ALWAYS)
     assert all(
         cell.given == (0 if inference == "others" else cell.given)
         for (_, inference), cell in held.items()
     )
-    assert held["alpha", "these"].given == 3
+    assert held["alpha", "these"].given == ALWAYS
 
 
 def test_seven_respondents_say_nothing_of_others_but_the_shift() -> None:
-    held = simulate(replace(worlds()["plain", 5], respondents=7), 3, inferences=("others",))
+    held = simulate(replace(worlds()["plain", 5], respondents=7), ALWAYS, inferences=("others",))
     assert {estimate for (estimate, _), cell in held.items() if cell.given} == set(LOCATION)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.conftest import NIGHTLY
+from tests.conftest import NIGHTLY, nightly
 from tests.perf.coverage_worlds import (
     Array,
     Respondents,
@@ -63,19 +63,11 @@ def _noise_of(world: World, respondents: Respondents, rng: np.random.Generator) 
     return float(((scores[:, 0] - scores[:, 1]) ** 2).mean()) / 2
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "plain",
-        "4 a picture, sd 1",
-        "10 a picture, sd 0.5",
-        "F1 .98",
-        "CHAIR .02",
-        "unequal noise",
-        "5 % unscored",
-        "forms differ by item",
-    ],
-)
+WORLDS = ["10 a picture, sd 0.5", "F1 .98", "5 % unscored", "forms differ by item"]
+MORE = ["plain", "4 a picture, sd 1", "CHAIR .02", "unequal noise"]
+
+
+@pytest.mark.parametrize("name", [*WORLDS, *(pytest.param(name, marks=nightly) for name in MORE)])
 def test_truths_are_averages_over_drawn_studies(name: str) -> None:
     rng = np.random.default_rng(1)
     world = worlds()[name, 10]

@@ -69,7 +69,7 @@ def test_the_shift_of_others_holds_the_shift_of_these() -> None:
 
 @pytest.mark.parametrize("m", [3, 8, 20])
 def test_no_interval_for_others_is_narrower_than_that_for_these(m: int) -> None:
-    for seed in range(20):
+    for seed in range(counts(60)):
         rng = np.random.default_rng(seed)
         world = World(
             respondents=m, items=80, per_picture=4, picture=float(seed % 3) / 2, form_item=1.0

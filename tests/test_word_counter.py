@@ -15,6 +15,8 @@ from typer.testing import CliRunner
 import hqm
 from hqm import psychometrics as psy
 from hqm.cli import program
+from hqm.lint.answer_leaks import check_leaks
+from hqm.types import Form, Item
 from tests.conftest import administered, nightly, recorded
 from tests.messages import tells, text_of
 
@@ -83,6 +85,32 @@ def test_true_captions_are_compared_with_the_false_ones_of_each_type(data: Path)
         long="no",
         accuracy="0.959",
     )
+
+
+def test_captions_of_two_parts_are_each_told_by_their_own_number_of_words() -> None:
+    """As Hal-Eval's: true captions have no type, and those of one part are longer."""
+    items = []
+    for part, words in (("near", 5), ("far", 12)):
+        for i in range(40):
+            # the false captions of pictures 0 to 3 are no longer than the true ones
+            for kind, target, more in ((None, "yes", 0), ("action", "no", 3 * (i > 3))):
+                items.append(
+                    Item(
+                        id=f"{part}{i}{target}",
+                        prompt=" ".join(f"{target}{i}{k}" for k in range(words + more)),
+                        task="yes_no",
+                        target=target,
+                        type=kind,
+                        part=part,
+                        cluster=f"{part}{i}",
+                    )
+                )
+    (finding,) = (f for f in check_leaks(Form("original", tuple(items))) if f.name == "leakage-cue")
+    said = " ".join([finding.sentence, *finding.examples])
+    for code, part, n in (("words.cue", "near", 5), ("words.cue-too", "far", 12)):
+        # 4 of the 80 captions of a part are told wrongly
+        where = f"action in {part}"
+        assert tells(said, code, where=where, short="yes", n=n, long="no", accuracy="0.950")
 
 
 def test_a_fair_length_is_seldom_called_a_leak() -> None:
