@@ -1,6 +1,7 @@
-"""The numbers of `docs/other_benchmarks.md`: MMMU-Pro, MathVista, captions of other papers, MM-Vet.
+"""The numbers of `docs/other_benchmarks.md`: MMMU-Pro, MathVista, captions of other papers, MM-Vet,
+POPE by two keys.
 
-HQM_DATA=data python tests/perf/other_benchmarks.py [mmmu_pro] [mathvista] [captions] [mm_vet]
+HQM_DATA=data python tests/perf/other_benchmarks.py [mmmu_pro] [mathvista] [captions] [mm_vet] [pope]
 
 Intervals are percentiles of 4,000 resamples of questions (MMMU-Pro, MathVista) or pictures.
 """
@@ -21,6 +22,7 @@ import numpy.typing as npt
 from scipy.stats import kendalltau, norm
 
 import hqm
+from hqm.benchmark.corrected_keys import read_key
 
 Array = npt.NDArray[np.float64]
 DATA = Path(os.environ["HQM_DATA"])
@@ -243,7 +245,42 @@ def mm_vet() -> None:
     print(f"  13B minus 7B: {difference.mean():+.3f} {ends(drawn @ difference / 218)}")
 
 
+def pope() -> None:
+    """LLaVA-1.5 with 13B and 7B parameters on the questions of POPE that both answered, by both
+    keys.
+    """
+    files = [DATA / "pope_answers", DATA / "logs" / "llava" / "llava-v1.5-7b_pope.jsonl"]
+    evidence = hqm.evidence_of("pope", files, data=DATA, metrics="accuracy")
+    items, names = evidence.first.items, evidence.first.respondents
+    large = next(i for i, name in enumerate(names) if name.endswith("13b"))
+    right = evidence.first.values[[large, 1 - large]]
+    key = read_key(DATA / "pope" / "repope", evidence.benchmark)
+    pictures = {image: i for i, image in enumerate(dict.fromkeys(item.image for item in items))}
+    of_item = np.array([pictures[item.image] for item in items])
+    drawn = weights(len(pictures))
+    print("\nPOPE, LLaVA-1.5-13B; and what it is ahead of 7B over the questions that both answered")
+    for by in ("POPE", "RePOPE"):
+        if by == "RePOPE":
+            turned = np.array([key.targets.get(i.id, "") not in ("", i.target) for i in items])
+            left = np.array([bool(key.targets.get(i.id)) for i in items])
+            right = np.where(left, np.where(turned, 1 - right, right), np.nan)
+        for part in ("", *dict.fromkeys(item.part for item in items)):
+            inside = np.array([item.part.startswith(part) for item in items])
+            line = [by, f"{part or 'all':18}"]
+            for values in (right[0], right[0] - right[1]):
+                known = inside & np.isfinite(values)
+                if not known.any():
+                    continue
+                total, count = (
+                    np.bincount(of_item[known], weights=w, minlength=len(pictures))
+                    for w in (values[known], np.ones(known.sum()))
+                )
+                draws = (drawn @ total) / (drawn @ count)
+                line.append(f"{total.sum() / count.sum():+.4f} {ends(draws)} of {known.sum()}")
+            print("  ", *line)
+
+
 if __name__ == "__main__":
-    parts = {each.__name__: each for each in (mmmu_pro, mathvista, captions, mm_vet)}
+    parts = {each.__name__: each for each in (mmmu_pro, mathvista, captions, mm_vet, pope)}
     for name in sys.argv[1:] or parts:
         parts[name]()
