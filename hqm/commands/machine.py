@@ -4,12 +4,14 @@ for answers.
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import platform
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +21,7 @@ import typer
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import WHO, RunOptions
 from hqm.commands.terminal import print_json, width
+from hqm.errors import StoreError
 from hqm.respondents.base import waiting
 from hqm.version import __version__
 
@@ -27,10 +30,12 @@ if TYPE_CHECKING:
 
 EXTRAS = ("stats", "figures", "local", "parquet", "hub", "logs", "label", "ray")
 """The extras that a command may ask for."""
+_SHOWN = ("numpy", "scipy", "openai", "transformers")
+"""The libraries whose versions stand on the screen; `--json` has all."""
 PORTS = {8000: "vLLM", 30000: "SGLang", 11434: "Ollama"}
 """Default port -> the server that listens on it."""
 _PATIENCE = 3.0
-"""Seconds that a server has to answer."""
+"""Seconds that a server has to answer; one that nobody named has less."""
 _LEAST_ROOM = 1 << 30
 """Bytes of free disk below which a run may end for lack of room."""
 
@@ -69,11 +74,9 @@ def doctor(
     1 where something is wrong; an extra that is not installed, or data that were never fetched, are
     not.
     """
-
     report = Report()
-    _program(report)
     _libraries(report)
-    _accelerators(report)
+    _models(report)
     _data(report, options.what.data)
     _servers(report, servers or ())
     _store(report, options.output.store)
@@ -86,7 +89,6 @@ def doctor(
 
 
 def _print(report: Report) -> None:
-
     room = max(width(), 30)
     problems = [("PROBLEM", problem) for problem in report.problems]
     for heading, text in [*report.lines, *problems]:
@@ -106,97 +108,64 @@ def _print(report: Report) -> None:
 # --- the program and what it imports ---
 
 
-def _program(report: Report) -> None:
-    folder = str(Path(__file__).resolve().parent.parent)
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
-    memory = _memory()
-    report.data |= {
-        "hqm": {"version": __version__, "place": folder},
-        "python": {"version": platform.python_version(), "place": sys.executable},
-        "machine": {"system": platform.platform(), "cores": cores, "memory_bytes": memory},
-    }
-    held = f", {_size(memory)} memory" if memory else ""
-    report.lines += [
-        ("hqm", f"{__version__} in {folder}"),
-        (
-            "python",
-            (
-                f"{platform.python_version()}, {platform.system()} {platform.machine()}, {cores}"
-                f" cores{held}"
-            ),
-        ),
-    ]
-
-
-def _memory() -> int | None:
-    try:
-        return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
 def _libraries(report: Report) -> None:
     """The requirements of HQM and of its extras, as the installed package states them."""
+    folder, python = str(Path(__file__).resolve().parent.parent), platform.python_version()
     required = _requirements()
-    versions = {name: _version(name) for names in required.values() for name, _ in names}
-    unmet = {extra: [name for name, good in names if not good] for extra, names in required.items()}
-    report.data["libraries"] = versions
-    report.data["extras"] = {
-        extra: {"installed": not unmet[extra], "missing": unmet[extra]}
-        for extra in EXTRAS
-        if extra in unmet
+    versions = {name: _version(name) for libraries in required.values() for name in libraries}
+    unmet = {
+        extra: [name for name, fits in libraries.items() if not fits]
+        for extra, libraries in required.items()
     }
-    there = [extra for extra in EXTRAS if extra in unmet and not unmet[extra]]
-    shown = ("numpy", "scipy", "openai", "transformers")
-    versions_shown = ", ".join(f"{name} {versions[name]}" for name in shown if versions.get(name))
-    report.lines.append(("libraries", versions_shown))
-    report.lines.append(("extras", ", ".join(there) or "none"))
-    lacking = {extra: names for extra, names in unmet.items() if extra and names}
-    for extra, names in lacking.items():
-        report.lines.append(
-            ("", f'without {extra} ({", ".join(names)}): pip install "hqm-audit[{extra}]"')
-        )
+    complete = [extra for extra in EXTRAS if extra in unmet and not unmet[extra]]
+    shown = (f"{name} {versions[name]}" for name in _SHOWN if versions.get(name))
+    report.data |= {
+        "hqm": {"version": __version__, "place": folder},
+        "python": {"version": python, "place": sys.executable},
+        "libraries": versions,
+        "extras": {
+            extra: {"installed": not unmet[extra], "missing": unmet[extra]}
+            for extra in EXTRAS
+            if extra in unmet
+        },
+    }
+    report.lines += [
+        ("hqm", f"{__version__} in {folder}"),
+        ("python", f"{python}, {platform.system()} {platform.machine()}"),
+        ("libraries", ", ".join(shown)),
+        ("extras", ", ".join(complete) or "none"),
+    ]
+    for extra, names in unmet.items():
+        if extra and names:
+            how = f'pip install "hqm-audit[{extra}]"'
+            report.lines.append(("", f"without {extra} ({', '.join(names)}): {how}"))
     for name in unmet.get("", ()):
-        state = (
-            f"{name} {versions[name]} is too old or too new"
-            if versions[name]
-            else f"{name} is not installed"
+        state = "is not installed"
+        if versions[name]:
+            state = f"{versions[name]} is too old or too new"
+        report.problems.append(
+            f'{name} {state}, and HQM needs it: pip install --upgrade "hqm-audit"'
         )
-        report.problems.append(f'{state}, and HQM needs it: pip install --upgrade "hqm-audit"')
 
 
-def _requirements() -> Mapping[str, list[tuple[str, bool]]]:
-    """Extra (or nothing, for what every installation has) -> library and whether a version that
+def _requirements() -> dict[str, dict[str, bool]]:
+    """Extra (or nothing, for what every installation has) -> library -> whether a version that
     fits is installed.
     """
-    import importlib.metadata
-
     from packaging.requirements import Requirement
 
-    try:
-        texts = importlib.metadata.requires("hqm-audit") or []
-    except importlib.metadata.PackageNotFoundError:  # run from a folder without being installed
-        return {"": []}
-    required: dict[str, list[tuple[str, bool]]] = {"": []}
-    for requirement in map(Requirement, texts):
+    required: dict[str, dict[str, bool]] = {}
+    for requirement in map(Requirement, importlib.metadata.requires("hqm-audit") or ()):
+        marker, installed = requirement.marker, _version(requirement.name)
+        fits = installed is not None and requirement.specifier.contains(installed, prereleases=True)
         for extra in ("", *EXTRAS):
-            asked = requirement.marker is None if not extra else "extra" in str(requirement.marker)
-            if asked and (
-                requirement.marker is None or requirement.marker.evaluate({"extra": extra})
-            ):
-                installed = _version(requirement.name)
-                good = installed is not None and requirement.specifier.contains(
-                    installed, prereleases=True
-                )
-                required.setdefault(extra, []).append((requirement.name, good))
+            of_extra = marker is not None and "extra" in str(marker)
+            if of_extra == bool(extra) and (marker is None or marker.evaluate({"extra": extra})):
+                required.setdefault(extra, {})[requirement.name] = fits
     return required
 
 
 def _version(name: str) -> str | None:
-    import importlib.metadata
-
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
@@ -206,94 +175,53 @@ def _version(name: str) -> str | None:
 # --- where models run ---
 
 
-def _accelerators(report: Report) -> None:
-    gpus, version, device = _gpus_by_torch()
-    by_driver = _gpus_by_driver()
+def _models(report: Report) -> None:
+    version, device, gpus = _torch()
     report.data["torch"] = {"version": version, "device": device, "gpus": gpus}
-    report.data["driver_gpus"] = by_driver
-    if version is None:
-        known = (
-            f"; the driver knows {len(by_driver)}: {', '.join(sorted(set(by_driver)))}"
-            if by_driver
-            else ""
-        )
-        report.lines.append(("torch", f"not installed, so no hf/ model runs here{known}"))
-    else:
-        kinds = dict.fromkeys(gpu["name"] for gpu in gpus)
-        each = [f"{sum(gpu['name'] == name for gpu in gpus)} x {name}" for name in kinds]
-        memory = f", {_size(gpus[0]['memory_bytes'])} each" if gpus else ""
-        report.lines.append(
-            (
-                "torch",
-                (
-                    f"{version},"
-                    f" {', '.join(each) + memory if gpus else f'no GPU: models run on {device}'}"
-                ),
-            )
-        )
-        if by_driver and not gpus:
-            report.problems.append(
-                f"the driver knows {len(by_driver)} GPUs and torch {version} sees none: install a"
-                " build of torch for them"
-            )
+    seen = [f"{count} x {name}" for name, count in Counter(gpus).items()]
+    runs = ", ".join(seen) or f"no GPU: models run on {device}"
+    state = f"{version}, {runs}" if version else "not installed, so no hf/ model runs here"
     program = os.environ.get("HQM_VLLM") or shutil.which("vllm")
     report.data["vllm"] = program
+    report.lines += [
+        ("torch", state),
+        ("vllm", program or "not found (vllm/ models need it; name it with HQM_VLLM)"),
+    ]
+    if version and not gpus and shutil.which("nvidia-smi"):
+        report.problems.append(
+            f"this machine has a driver for GPUs and torch {version} sees none: install a build of"
+            " torch for them"
+        )
     if program and not Path(program).exists():
         report.problems.append(
             f"HQM_VLLM names {program}, which is not there: correct the variable"
         )
-    report.lines.append(
-        ("vllm", program or "not found (vllm/ models need it; name it with HQM_VLLM)")
-    )
 
 
-def _gpus_by_torch() -> tuple[list[dict[str, Any]], str | None, str | None]:
-    """The GPUs that torch sees, its version, and the device it would take."""
+def _torch() -> tuple[str | None, str | None, list[str]]:
+    """The version of torch, the device that models would take, and the names of the GPUs."""
     from hqm.respondents.hf_loading import suited_device
 
     try:
         with waiting("importing torch"):
             import torch
 
-            device = suited_device()
-            names = [torch.cuda.get_device_properties(i) for i in range(torch.cuda.device_count())]
+            gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+            return str(torch.__version__), suited_device(), gpus
     except ImportError:
-        return [], None, None
+        return None, None, []
     except (OSError, RuntimeError) as error:  # a library of the driver is missing or broken
-        return [], f"{_version('torch')} (broken: {str(error).splitlines()[0][:80]})", "none"
-    return (
-        [{"name": gpu.name, "memory_bytes": gpu.total_memory} for gpu in names],
-        str(torch.__version__),
-        device,
-    )
-
-
-def _gpus_by_driver() -> list[str]:
-    import subprocess
-
-    program = shutil.which("nvidia-smi")
-    if program is None:
-        return []
-    command = [program, "--query-gpu=name", "--format=csv,noheader"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    return (
-        [line.strip() for line in done.stdout.splitlines() if line.strip()]
-        if done.returncode == 0
-        else []
-    )
+        return f"{_version('torch')} (broken: {str(error).splitlines()[0][:80]})", "none", []
 
 
 # --- data ---
 
 
 def _data(report: Report, option: Path | None) -> None:
+    from hqm.benchmark.download import data_root
     from hqm.benchmark.registry import card, names
 
-    named = option or (Path(os.environ["HQM_DATA"]) if os.environ.get("HQM_DATA") else None)
-    root = named or Path("data")
+    root = data_root(option)
     rows = {name: _state(card(name), root) for name in names()}
     report.data["data"] = {
         "root": str(root.absolute()),
@@ -301,27 +229,21 @@ def _data(report: Report, option: Path | None) -> None:
         "benchmarks": rows,
     }
     how = "--data" if option else "HQM_DATA"
-    if named is None:
+    if option is None and not os.environ.get(how):
         how = "neither HQM_DATA nor --data is given"
-    report.lines.append(("data", f"{root} ({how}{'' if root.is_dir() else ', no such folder'})"))
-    if named is not None and not root.is_dir():
+    elif not root.is_dir():
         report.problems.append(f"{root} is no folder: correct {how}")
-    for state in ("with HQM", "complete", "incomplete", "missing"):
-        those = [name for name, row in rows.items() if row["state"] == state]
-        if those:
-            report.lines.append(("", f"{state}: {', '.join(those)}"))
-    unseen = [
-        name
-        for name, row in rows.items()
-        if row["state"] in ("complete", "incomplete") and not row["pictures"]
-    ]
-    if unseen:
-        report.lines.append(("", f"without pictures: {', '.join(unseen)}"))
-    lacking = [name for name, row in rows.items() if row["state"] in ("incomplete", "missing")]
+    report.lines.append(("data", f"{root} ({how}{'' if root.is_dir() else ', no such folder'})"))
+    of_state = {
+        state: [name for name, row in rows.items() if row["state"] == state]
+        for state in ("with HQM", "complete", "incomplete", "missing")
+    }
+    of_state["without pictures"] = [name for name, row in rows.items() if not row["pictures"]]
+    report.lines += [("", f"{state}: {', '.join(of)}") for state, of in of_state.items() if of]
+    lacking = [*of_state["incomplete"], *of_state["missing"]]
     if lacking:
-        report.lines.append(
-            ("", f"get them: `hqm fetch {' '.join(lacking) if len(lacking) < 4 else 'all'}`")
-        )
+        names_ = " ".join(lacking) if len(lacking) < 4 else "all"
+        report.lines.append(("", f"get them: `hqm fetch {names_}`"))
 
 
 def _state(card: Card, root: Path) -> dict[str, Any]:
@@ -331,49 +253,37 @@ def _state(card: Card, root: Path) -> dict[str, Any]:
     from hqm.files.datasets import is_hub
 
     if not card.data.folder or is_hub(card.data.folder):
-        return {
-            "state": "with HQM" if not card.data.folder else "on the hub",
-            "missing": [],
-            "pictures": True,
-        }
+        state = "on the hub" if card.data.folder else "with HQM"
+        return {"state": state, "missing": [], "pictures": True}
     folder = root / card.data.folder
     missing = []
     for file in card.source.files:
-        candidates = [
-            folder / file.path,
-            *([(folder / file.path).with_name(file.instead)] if file.instead else []),
-        ]
-        if not file.optional and not any(
-            candidate.is_file() and _whole(candidate, file.size) for candidate in candidates
-        ):
+        path = folder / file.path
+        beside = path.with_name(file.instead or path.name)
+        if not (file.optional or _whole(path, file.size) or _whole(beside, file.size)):
             missing.append(file.path)
-    pictures = folder / card.data.images if card.data.images else folder
+    if not folder.is_dir():
+        return {"state": "missing", "folder": str(folder), "missing": missing, "pictures": True}
+    pictures = folder / card.data.images
     seen = any(pictures.iterdir()) if pictures.is_dir() else pictures.is_file()
     state = "incomplete" if missing else "complete"
-    if not folder.is_dir():
-        state = "missing"
     return {"state": state, "folder": str(folder), "missing": missing, "pictures": seen}
 
 
 def _whole(path: Path, size: int) -> bool:
-    return not size or path.stat().st_size == size or path.suffix == ".parquet"
+    whole = not size or path.suffix == ".parquet"
+    return path.is_file() and (whole or path.stat().st_size == size)
 
 
 # --- servers ---
 
 
 def _servers(report: Report, urls: Sequence[str]) -> None:
-    named = [
-        *urls,
-        *([os.environ["OPENAI_BASE_URL"]] if os.environ.get("OPENAI_BASE_URL") else []),
-    ]
-    seen = [{**_ask(url), "named": True} for url in dict.fromkeys(named)]
+    named = dict.fromkeys(filter(None, [*urls, os.environ.get("OPENAI_BASE_URL")]))
     local = [f"http://127.0.0.1:{port}/v1" for port in PORTS]
-    seen += [
-        {**row, "named": False}
-        for url in local
-        if url not in named and (row := _ask(url, 0.5))["reachable"]
-    ]
+    seen = [{**_ask(url, _PATIENCE), "named": True} for url in named]
+    unnamed = (_ask(url, 0.5) for url in local if url not in named)
+    seen += [{**row, "named": False} for row in unnamed if row["reachable"]]
     report.data["servers"] = seen
     report.data["keys"] = [name for name in ("OPENAI_API_KEY", "HF_TOKEN") if os.environ.get(name)]
     for row in seen:
@@ -384,59 +294,35 @@ def _servers(report: Report, urls: Sequence[str]) -> None:
                 " address"
             )
     if not seen:
-        report.lines.append(
-            (
-                "servers",
-                (
-                    f"none at ports {', '.join(map(str, PORTS))} of this machine; look at others"
-                    " with --server URL"
-                ),
-            )
-        )
+        ports = ", ".join(map(str, PORTS))
+        none = f"none at ports {ports} of this machine; look at others with --server URL"
+        report.lines.append(("servers", none))
 
 
-def _ask(url: str, patience: float = _PATIENCE) -> dict[str, Any]:
+def _ask(url: str, patience: float) -> dict[str, Any]:
     """Which models a server has; no key is sent, so that one which wants a key says so."""
     import http.client
     import json
-    from urllib.error import HTTPError, URLError
+    from urllib.error import HTTPError
     from urllib.request import ProxyHandler, build_opener
 
+    reachable, models = False, list[str]()
+    # a server is reached directly, as respondents reach it, and not by the proxy of a browser
+    opener = build_opener(ProxyHandler({}))
     try:
-        # a server is reached directly, as respondents reach it, and not by the proxy of a browser
-        with build_opener(ProxyHandler({})).open(
-            f"{url.rstrip('/')}/models", timeout=patience
-        ) as reply:
+        with opener.open(f"{url.rstrip('/')}/models", timeout=patience) as reply:
             models = [str(model.get("id")) for model in json.load(reply)["data"]]
+        more = f" and {len(models) - 3} more" if len(models) > 3 else ""
+        reachable, said = True, f"it has {', '.join(models[:3]) or 'no model'}{more}"
     except HTTPError as error:
-        wants = error.code in (401, 403)
-        answer = (
-            "it is there, and wants a key"
-            if wants
-            else f"it answers {error.code}: does the address end in /v1?"
-        )
-        return {"url": url, "reachable": wants, "models": [], "said": answer}
-    except (URLError, OSError, http.client.HTTPException) as error:
-        return {
-            "url": url,
-            "reachable": False,
-            "models": [],
-            "said": f"no answer: {getattr(error, 'reason', error)}",
-        }
+        reachable, said = error.code in (401, 403), "it is there, and wants a key"
+        if not reachable:
+            said = f"it answers {error.code}: does the address end in /v1?"
+    except (OSError, http.client.HTTPException) as error:
+        said = f"no answer: {getattr(error, 'reason', error)}"
     except (ValueError, KeyError, TypeError, AttributeError):
-        return {
-            "url": url,
-            "reachable": False,
-            "models": [],
-            "said": "what answers there is no server of models",
-        }
-    more = f" and {len(models) - 3} more" if len(models) > 3 else ""
-    return {
-        "url": url,
-        "reachable": True,
-        "models": models,
-        "said": f"it has {', '.join(models[:3]) or 'no model'}{more}",
-    }
+        said = "what answers there is no server of models"
+    return {"url": url, "reachable": reachable, "models": models, "said": said}
 
 
 # --- room for answers ---
@@ -446,49 +332,26 @@ def _store(report: Report, option: Path | None) -> None:
     """Whether a store can be made and locked where commands put it."""
     import tempfile
 
-    wanted = option.parent if option else Path("out")
-    folder = next(parent for parent in _upwards(wanted) if parent.is_dir())
-    row: dict[str, Any] = {"folder": str(wanted.absolute()), "writable": True, "locks": True}
+    from hqm.store.sqlite import writing
+
+    wanted = (option.parent if option else Path("out")).absolute()
+    folder = next(parent for parent in (wanted, *wanted.parents) if parent.is_dir())
+    writable, free = True, shutil.disk_usage(folder).free
+    room = f"{free / 2**30:.1f} GiB free"
+    elsewhere = "name a store elsewhere with --store FILE"
     try:
-        with tempfile.NamedTemporaryFile(dir=folder, prefix=".hqm-doctor-") as file:
-            row["locks"] = _locks(file.fileno())
-    except OSError as error:
-        row["writable"] = False
+        with (
+            tempfile.TemporaryDirectory(dir=folder, prefix=".hqm-doctor-") as inside,
+            writing(Path(inside, "store.sqlite"), wait=False),
+        ):
+            pass
+    except (OSError, StoreError) as error:
+        writable = False
         report.problems.append(
-            f"{folder} cannot be written ({error.strerror}): name a store elsewhere with --store"
-            " FILE"
+            f"{folder} cannot be written, or files in it cannot be locked ({error}): {elsewhere}"
         )
-    row["free_bytes"] = shutil.disk_usage(folder).free
-    if row["writable"] and not row["locks"]:
-        report.problems.append(
-            f"files in {folder} cannot be locked: keep the store on a local disk, with --store FILE"
-        )
-    if row["free_bytes"] < _LEAST_ROOM:
-        report.problems.append(
-            f"{folder} has only {_size(row['free_bytes'])} free: make room, or name a store"
-            " elsewhere with --store FILE"
-        )
-    report.data["store"] = row
-    state = "writable" if row["writable"] else "not writable"
-    report.lines.append(("answers", f"{wanted}/: {state}, {_size(row['free_bytes'])} free"))
-
-
-def _upwards(folder: Path) -> Iterator[Path]:
-    absolute = folder.absolute()
-    yield from (absolute, *absolute.parents)
-
-
-def _locks(descriptor: int) -> bool:
-    try:
-        import fcntl
-    except ImportError:  # Windows: HQM takes no lock there
-        return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
-def _size(count: int) -> str:
-    return f"{count / 2**30:.1f} GiB" if count < 10 * 2**30 else f"{count / 2**30:.0f} GiB"
+    if free < _LEAST_ROOM:
+        report.problems.append(f"{folder} has only {room}: make room, or {elsewhere}")
+    report.data["store"] = {"folder": str(wanted), "writable": writable, "free_bytes": free}
+    state = "writable" if writable else "not writable"
+    report.lines.append(("answers", f"{wanted}/: {state}, {room}"))
