@@ -38,9 +38,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hqm.benchmarks.hallusion_bench.measures import metrics_of
-from hqm.benchmarks.hallusion_bench.oddities import find_oddities, text_only
-from hqm.benchmarks.hallusion_bench.results import is_result, judged_rows
+from hqm.benchmarks.hallusion_bench.measures import (
+    find_oddities,
+    is_result,
+    judged_rows,
+    metrics_of,
+    text_only,
+)
 
 from hqm import (
     AnswerError,

@@ -137,12 +137,12 @@ from .imports.row import JudgeOutput as JudgeOutput
 from .imports.row import Replies as Replies
 from .imports.row import Row as Row
 from .imports.row import answer_text as answer_text
-from .indicators.catalogue import INDICATORS as INDICATORS
-from .indicators.catalogue import all_indicators as all_indicators
-from .indicators.catalogue import indicator_named as indicator_named
 from .indicators.flags import FLAGS as FLAGS
 from .indicators.indicator import INDICATOR_FAMILIES as INDICATOR_FAMILIES
+from .indicators.indicator import INDICATORS as INDICATORS
 from .indicators.indicator import Indicator as Indicator
+from .indicators.indicator import all_indicators as all_indicators
+from .indicators.indicator import indicator_named as indicator_named
 from .indicators.item_coverage import coverage as coverage
 from .judges.judge_models import Judging as Judging
 from .judges.procedure import Panel as Panel

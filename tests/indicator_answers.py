@@ -1,6 +1,6 @@
 """What one indicator says of a case, as the engine asks it."""
 
-from hqm.indicators import engine
+from hqm.indicators import comparisons
 from hqm.indicators.cases import Case
 from hqm.indicators.indicator import Indicator, Result
 from hqm.psychometrics import Coefficient
@@ -12,4 +12,4 @@ def answer(case: Case, indicator: Indicator) -> Result | None:
         lack = need.lacking(case)
         if lack is not None:
             return Result(Coefficient.absent(lack.status, lack.reason)) if lack.reason else None
-    return engine._result(case, indicator, indicator.compute(case))
+    return comparisons._result(case, indicator, indicator.compute(case))

@@ -16,7 +16,8 @@ import pytest
 import hqm
 from hqm.auditing.gate import Policy
 from hqm.imports.log_answers import Recording
-from hqm.indicators import Case, Indicator, case, catalogue, comparisons, engine
+from hqm.indicators import Case, Indicator, case, comparisons
+from hqm.indicators import indicator as of_indicators
 from hqm.labels.people_labels import FAITHFUL, PooledLabels, StageEvidence
 from hqm.lint import answer_leaks
 from hqm.respondents.base import RecordedRespondent
@@ -334,14 +335,14 @@ def test_what_an_indicator_names_as_its_computation_is_called_and_gives_the_numb
     computed: list[Indicator] = []
     wrong: list[str] = []
     for given in cases:
-        for indicator in catalogue.indicators_of(given.family):
+        for indicator in of_indicators.indicators_of(given.family):
             calls.clear()
             answer_leaks._study.cache_clear()  # else the second indicator of a study would call nothing
             given.first.studies.clear()
             asked = replace(given)
             if any(need.lacking(asked) is not None for need in indicator.needs):
                 continue
-            answer = engine._result(asked, indicator, indicator.compute(asked))
+            answer = comparisons._result(asked, indicator, indicator.compute(asked))
             if not math.isfinite(answer.coefficient.value):
                 continue
             computed.append(indicator)
@@ -360,7 +361,7 @@ def test_what_an_indicator_names_as_its_computation_is_called_and_gives_the_numb
     # what takes three forms or more has its own test in test_forms, and a short form in
     # test_shorten
     several = {"icc_a1_of_forms", "phi_of_forms"}
-    several |= {indicator.name for indicator in catalogue.indicators_of("short_form")}
+    several |= {indicator.name for indicator in of_indicators.indicators_of("short_form")}
     assert {indicator.name for indicator in listed} - {
         indicator.name for indicator in computed
     } == several
@@ -417,12 +418,12 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (tmp_path / "new" / "halving.py").write_text(NEW)
     package = importlib.import_module("hqm.indicators")
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path / "new")])
-    for cached in (catalogue.all_indicators, catalogue.indicators_of):
+    for cached in (of_indicators.all_indicators, of_indicators.indicators_of):
         cached.cache_clear()
     yield
     monkeypatch.undo()
     sys.modules.pop("hqm.indicators.halving", None)
-    for cached in (catalogue.all_indicators, catalogue.indicators_of):
+    for cached in (of_indicators.all_indicators, of_indicators.indicators_of):
         cached.cache_clear()
 
 
@@ -552,7 +553,9 @@ def test_forms_are_called_equivalent_by_a_declared_margin_or_by_the_seeds(
         else None
     )
     pair = case("parallel_forms", "form", (first, other), made.ACCURACY, protocol, repeats=repeats)
-    (estimate,) = (e for e in engine.estimates(pair) if e.indicator == "parallel_forms.equivalence")
+    (estimate,) = (
+        e for e in comparisons.estimates(pair) if e.indicator == "parallel_forms.equivalence"
+    )
     if margin is not None:
         assert estimate.detail["margin"] == margin
         assert estimate.detail["margin_from"] == "declared"

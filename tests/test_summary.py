@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hqm
-from hqm.commands import summary
+from hqm.commands import asking
 from tests.conftest import Run
 
 
@@ -41,7 +41,7 @@ def test_it_fits_a_screen(
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     each = [replace(audited, benchmark=f"b{i}", title=f"Benchmark {i}") for i in range(benchmarks)]
-    summary.audit(hqm.Audit(tuple(each)), Path("out"))
+    asking.print_summary(hqm.Audit(tuple(each)), Path("out"))
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= most
     assert max(map(len, lines)) <= max(int(columns), 120)

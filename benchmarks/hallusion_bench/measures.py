@@ -6,13 +6,31 @@ question pair. `paper` measures are not rounded, and easy and hard are by questi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import difflib
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hqm import Metric, ratio
+from hqm import (
+    DataError,
+    Finding,
+    Form,
+    Item,
+    JudgeOutput,
+    Metric,
+    Response,
+    Row,
+    finding,
+    placed_records,
+    ratio,
+    read_records,
+    take,
+)
 
 Tally = Mapping[str, Any]
 SCOPES = (
@@ -142,3 +160,173 @@ def _consistency(scope: str) -> tuple[Metric, ...]:
             )
         ),
     )
+
+
+# --- result files ---
+
+# Result files as the release writes them: the questions with a model's answers and, once judged,
+# the judge's checks.
+
+_FIELDS = {"category", "subcategory", "figure_id", "question_id", "model_prediction"}
+_HALF = re.compile(r"(?i)[-_ ]?(?<![a-z0-9])v[ds](?![a-z0-9])")
+"""What tells the two halves of a result apart in their files' names."""
+_OF_THE_RELEASE = "hallusion_output_model"
+"""What the release calls every result, whoever answered and judged."""
+
+
+def is_result(path: Path) -> bool:
+    """Whether a file, or every JSON file in a folder, is a list of the release's records with a
+    model's answers.
+    """
+    files = sorted(path.glob("*.json")) if path.is_dir() else [path]
+    files = [file for file in files if file.suffix == ".json"]
+    return bool(files) and all(_is_result(file) for file in files)
+
+
+def _is_result(path: Path) -> bool:
+    try:
+        records = read_records(path)
+    except DataError:
+        return False
+    return bool(records) and set(records[0]) >= _FIELDS
+
+
+def judged_rows(path: Path, keys: Sequence[str], words: Mapping[str, str]) -> list[Row]:
+    """The checks of one file; a check that `words` does not know is kept as it is."""
+    stem = _HALF.sub("", path.stem)
+    rows = []
+    for place, record in placed_records(path):
+        field = next(
+            (name for name in record if name.endswith("_gpt_check")), "gpt4v_output_gpt_check"
+        )
+        check = "" if record.get(field) is None else str(record[field]).strip()
+        same = {"1": ["same"], "0": ["different"]}.get(str(record.get("same")), [])
+        rows.append(
+            Row(
+                place=place,
+                judgement=(
+                    JudgeOutput({"judge": (words[check], *same)})
+                    if check in words
+                    else JudgeOutput(mark=check)
+                ),
+                ids=("_".join(str(take(record, name, place)) for name in keys),),
+                own_ids=True,
+                question=str(take(record, "question", place)),
+                stem="" if stem == _OF_THE_RELEASE else stem,
+                answer=(
+                    Response(str(record["model_prediction"]))
+                    if record.get("model_prediction") is not None
+                    else None
+                ),
+            )
+        )
+    return rows
+
+
+# --- oddities of the released file ---
+
+# The oddities of HallusionBench's released file, counted from it.
+
+
+def text_only(item: Item) -> bool:
+    """Whether the question is asked without a figure, as with figure 0 of a visual supplement
+    set.
+    """
+    return item.part == "VS" and item.meta["figure"] == "0"
+
+
+def find_oddities(form: Form) -> Iterable[Finding]:
+    """The findings beyond those that every benchmark is checked for."""
+    items = form.items
+    yield Finding(
+        "types-are-ours",
+        "the release has no hallucination types: its eight subcategories are mapped to six of the"
+        " eight types",
+        len(items),
+    )
+    yield from finding(
+        "wh-question",
+        "{n} questions ask with 'which' and are labelled yes or no",
+        items=[
+            i
+            for i in items
+            if re.search(r"(?:^|, )which (?:country|state|month)\b", i.prompt, re.IGNORECASE)
+        ],
+    )
+    yield from finding(
+        "whether",
+        "{n} questions open with 'Whether' and have no auxiliary to negate",
+        items=[i for i in items if "Whether " in i.prompt],
+    )
+    yield from finding(
+        "spelling", "{n} questions say 'Accroding'", [i for i in items if "ccroding" in i.prompt]
+    )
+    yield from finding(
+        "bare-reference",
+        "{n} reference answers are no more than yes or no",
+        items=[
+            i
+            for i in items
+            if re.fullmatch(r"\s*(?:yes|no)\.?\s*", i.meta["details"], re.IGNORECASE)
+        ],
+    )
+    yield from finding(
+        "no-reference",
+        "{n} reference answers are 'No answer'",
+        items=[i for i in items if i.meta["details"].strip().lower() == "no answer"],
+    )
+    yield from finding(
+        "text-only", "{n} questions have no picture", [i for i in items if i.image is None]
+    )
+    yield from finding(
+        "instruction",
+        "{n} questions carry an instruction how to answer behind them",
+        items=[i for i in items if "?" in i.prompt and i.prompt.rpartition("?")[2].strip()],
+    )
+    yield from _pairs(form)
+    yield from finding(
+        "twin",
+        "{n} questions have a twin about the same figure that differs in a word or two and has the"
+        " other answer",
+        _twins(form),
+    )
+
+
+def _pairs(form: Form) -> Iterable[Finding]:
+    pairs: dict[str, list[Item]] = defaultdict(list)
+    for item in form.items:
+        pairs[item.meta["pair"]].append(item)
+    yield from finding(
+        "pair-wording",
+        sentence=f"{{n}} of {len(pairs)} question pairs are worded differently across figures",
+        items=[pair for pair, members in pairs.items() if len({i.prompt for i in members}) > 1],
+    )
+    yield from finding(
+        "single-pair",
+        "{n} question pairs have one figure only",
+        items=[pair for pair, members in pairs.items() if len(members) == 1],
+    )
+    figures = {(i.cluster, i.meta["figure"]) for i in form.items if not text_only(i)}
+    keys = {(cluster.partition("_")[2], figure) for cluster, figure in figures}
+    yield Finding(
+        "category-collision",
+        f"{len(figures)} figures; keyed by the subcategory without VD or VS they are {len(keys)},"
+        " as ocr stands in both",
+        len(figures) - len(keys),
+    )
+
+
+def _twins(form: Form) -> list[Item]:
+    figures: dict[tuple[str, str], list[Item]] = defaultdict(list)
+    for item in form.items:
+        figures[item.cluster, item.meta["figure"]].append(item)
+
+    def alike(a: Item, b: Item) -> bool:
+        return difflib.SequenceMatcher(None, a.prompt, b.prompt).ratio() > 0.85
+
+    return [
+        i
+        for same in figures.values()
+        for i in same
+        if any(j.target != i.target and alike(i, j) for j in same)
+    ]

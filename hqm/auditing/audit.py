@@ -42,8 +42,8 @@ from hqm.auditing.score_differences import ScoreComparison
 from hqm.benchmark.analyses import Analysis
 from hqm.errors import DataError, DesignError, UsageError
 from hqm.files.records import read_json
-from hqm.indicators.catalogue import indicator_named
 from hqm.indicators.flags import FLAGS
+from hqm.indicators.indicator import indicator_named
 from hqm.indicators.item_coverage import TypeCoverage
 from hqm.psychometrics import StudyParts
 from hqm.scoring.metrics import Better

@@ -25,7 +25,7 @@ from hqm.auditing.definitions import LeakShown
 from hqm.errors import CardError, DataError, meant
 from hqm.files.records import fault_of, parse_toml, read_text
 from hqm.indicators import INDICATOR_FAMILIES, indicator_named
-from hqm.indicators.catalogue import indicators_of
+from hqm.indicators.indicator import indicators_of
 from hqm.psychometrics.consistency import lengthening
 from hqm.psychometrics.families import too_few_respondents
 from hqm.psychometrics.score_dependability import FEWEST_TO_DECIDE

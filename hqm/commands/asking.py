@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import shlex
 import sys
+import textwrap
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -11,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from hqm.commands import show, summary
+from hqm.commands import show
 from hqm.commands.interrupt import interruption, report_failure
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW, OUTPUT, WHAT, RunOptions
@@ -26,7 +29,7 @@ from hqm.commands.shared import (
     store_path,
     writable,
 )
-from hqm.commands.terminal import bars, judging
+from hqm.commands.terminal import bars, judging, width
 from hqm.errors import HQMError
 from hqm.files.whole import write_together
 from hqm.respondents.base import is_idle, waiting
@@ -163,7 +166,7 @@ def _conclude(session: Session, audits: list[BenchmarkAudit], folder: Path, *, e
         return
     if every:
         show.coefficients(audited)
-    summary.audit(audited, folder)
+    print_summary(audited, folder)
     if session.options.asking.expected:
         show.expectations(audited)
     for effect in effects:
@@ -360,3 +363,62 @@ def _judge(session: Session) -> tuple[bool, list[str]]:
         )
     again = outcome.errors - outcome.refused
     return not outcome.failed and again == 0, show.errors(again, outcome.refused, outcome.reasons)
+
+
+# --- the end of the output ---
+
+# The end of `hqm audit`: the verdict, seven questions, what was written, and the next command.
+
+_FEW = 4
+"""Benchmarks of which each has its verdict in the terminal; of more, each has a line of marks."""
+_MOST = 20
+"""Benchmarks that are listed at most."""
+
+
+def print_summary(result: Audit, folder: Path) -> None:
+    """Print what a reader of the terminal alone needs to know, in the words of the report.
+
+    It takes at most 15 lines for one benchmark, and 25 for several.
+    """
+    from hqm.scoring.rules import advice_on_cut
+
+    cards = importlib.import_module("hqm.reports.benchmark_card")
+    if len(result.audits) == 1:
+        print(f"\n{cards.brief(result.audits[0], width())}")
+    else:
+        print(_several(result.audits))
+    advice = {
+        f"{audited.title}, {cell}: {said}."
+        for audited in result.audits
+        for cell, counts in audited.state_counts.items()
+        if (said := advice_on_cut(counts))
+    }
+    for line in sorted(advice)[:1]:
+        more = f" So with {len(advice) - 1} other administrations." if len(advice) > 1 else ""
+        print(f"{line}{more}")
+    print(f"wrote  {folder / 'report.html'}  evidence.html  audit.json  findings.csv")
+    print(f"next:  hqm report {shlex.quote(str(folder))} --to table.tex")
+
+
+def _several(audits: Sequence[BenchmarkAudit]) -> str:
+    """What several benchmarks come to, and each of them."""
+    room, sentences = width(), importlib.import_module("hqm.reports.sentences")
+    cards = importlib.import_module("hqm.reports.benchmark_card")
+    heads = [sentences.headline(audited) for audited in audits]
+    lines = [textwrap.fill(sentences.several_benchmarks(audits, heads), room)]
+    longest = max(len(audited.title) for audited in audits)
+    shown = len(audits) if len(audits) <= _MOST else _MOST - 1
+    for audited, head in zip(audits[:shown], heads, strict=False):
+        marks = "  ".join(
+            f"{sentences.MARKS[answer.code]} {cards.IN_A_WORD[answer.question]}"
+            for answer in sentences.seven(audited)
+        )
+        if len(audits) <= _FEW:
+            verdict = f"{sentences.MARKS[head.code]} {audited.title}: {head.text}"
+            lines += ["", textwrap.fill(verdict, room, subsequent_indent="  "), f"  {marks}"]
+        else:
+            title = audited.title.ljust(min(longest, max(room - len(marks) - 4, 20)))
+            lines.append(f"{sentences.MARKS[head.code]} {title}  {marks}"[:room])
+    if shown < len(audits):
+        lines.append(f"... and {len(audits) - shown} more, in the report")
+    return "\n".join(lines)

@@ -13,13 +13,12 @@ and of the items.
 
 An indicator is a value (`indicator.Indicator`), listed under `indicators` in a module of this
 package beside the function that computes it. A new one is an entry in such a list, or a module with
-one; `catalogue` finds it, `engine` asks what it needs, computes it and signs the estimate.
+one; `all_indicators` finds it, `estimates` asks what it needs, computes it and signs the estimate.
 """
 
 from __future__ import annotations
 
 from hqm.indicators.cases import Case, Protocol, case, family_of, is_negating
-from hqm.indicators.catalogue import all_indicators, indicator_named, statistics
 from hqm.indicators.comparisons import (
     compare,
     compare_forms,
@@ -30,7 +29,13 @@ from hqm.indicators.comparisons import (
     people_agree,
 )
 from hqm.indicators.flags import warn
-from hqm.indicators.indicator import INDICATOR_FAMILIES, Indicator
+from hqm.indicators.indicator import (
+    INDICATOR_FAMILIES,
+    Indicator,
+    all_indicators,
+    indicator_named,
+    statistics,
+)
 from hqm.indicators.item_coverage import TypeCoverage, coverage
 from hqm.indicators.without_pictures import yes_ratio
 

@@ -4,6 +4,7 @@ administration by itself.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,23 +12,239 @@ from typing import Any
 from hqm.benchmark.adapter import Calibration
 from hqm.imports.human_labels import HUMAN
 from hqm.indicators.cases import Case, Protocol, case, family_of
-from hqm.indicators.engine import estimates
 from hqm.indicators.indicator import (
+    AGREEMENT,
     CONSISTENCY,
     CRITERION,
     DISCRIMINABILITY,
     GENERALIZABILITY,
     ITEMS,
     ORACLE,
+    RELIABILITY,
     SHORT_FORM,
     SOLVABILITY,
     TYPES,
+    Indicator,
+    Result,
+    indicators_of,
 )
 from hqm.indicators.judged import say_who_labelled
 from hqm.labels.people_labels import StageEvidence
+from hqm.psychometrics import Bounds, Coefficient, too_few_families, too_few_respondents
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Array, Metric, mean_of
-from hqm.types import Estimate, Form
+from hqm.signature import digest, sign
+from hqm.types import Estimate, Form, Interval
+from hqm.version import __version__
+
+# --- estimates of one family ---
+
+_MANY = 0.01
+"""The share of unscored answers from which an estimate carries the flag UNPARSED."""
+_FEW = 20
+_NO_BOUND = "it is 1, or has no value without one of the respondents"
+
+
+def estimates(case: Case) -> list[Estimate]:
+    """All estimates of a case, with the reason where there is no number."""
+    signed = []
+    for indicator in indicators_of(case.family):
+        lacks = (need.lacking(case) for need in indicator.needs)
+        lack = next((each for each in lacks if each is not None), None)
+        if lack is None:
+            result = _result(case, indicator, indicator.compute(case))
+        elif lack.reason:
+            result = Result(Coefficient.absent(lack.status, lack.reason))
+        else:  # the indicator is not listed for this case
+            continue
+        signed.append(_signed(case, indicator, result))
+    return signed
+
+
+def _result(case: Case, indicator: Indicator, value: float | Coefficient | Result) -> Result:
+    """What an indicator computed, or why that is no number."""
+    if isinstance(value, float):
+        value = Coefficient(value)
+    result = value if isinstance(value, Result) else Result(value)
+    if result.coefficient.status == "ok" and not math.isfinite(result.coefficient.value):
+        missing = Coefficient.absent("degenerate", "too few answers were scored to determine it")
+        return Result(missing, result.detail, result.flags, result.over)
+    least, most = _range(indicator)
+    if result.coefficient.value < least - 1e-9 or result.coefficient.value > most + 1e-9:
+        outside = Coefficient.absent(
+            "degenerate",
+            f"it comes out as {result.coefficient.value:.3g}, outside of {least:g} to {most:g}: the"
+            " scores go against one another, or hardly differ",
+        )
+        return Result(outside, {}, result.flags, result.over)
+    if (
+        indicator.repeats
+        and case.facet == "run"
+        and case.deterministic
+        and math.isfinite(result.coefficient.value)
+    ):
+        return Result(_repeats(result.coefficient), result.detail, result.flags, result.over)
+    return result
+
+
+def _range(indicator: Indicator) -> tuple[float, float]:
+    """The least and the greatest value of an indicator.
+
+    A reliability or agreement below -1 says no more than that the scores go against one another.
+    """
+    unit = indicator.unit
+    return (-1.0 if unit in (AGREEMENT, RELIABILITY) else unit.least), unit.most
+
+
+def _repeats(value: Coefficient) -> Coefficient:
+    """A coefficient that is 1 by construction says nothing."""
+    reason = (
+        "the answers were drawn without chance (temperature 0 or identical answers): they repeat by"
+        " construction"
+    )
+    return replace(
+        value, status="not_informative", reason=reason, fixed=None, flags=("DETERMINISTIC",)
+    )
+
+
+def _signed(case: Case, indicator: Indicator, result: Result) -> Estimate:
+    name, value, detail = indicator.name, result.coefficient, dict(result.detail)
+    detail |= _others(case, indicator, result)
+    if "no_interval_for_others" in detail:
+        value = replace(value, low=math.nan, high=math.nan)
+    respondents, items = _used(case, value)
+    detail |= _losses(case, respondents, items)
+    spans = []
+    if value.fixed is not None and math.isfinite(value.fixed.low):
+        spans.append(_interval(value.fixed, "fixed_models"))
+    if math.isfinite(value.low):
+        spans.append(Interval(value.low, value.high, result.over, value.method, value.level))
+    intervals = [_inside(span, indicator) for span in spans]
+    flags = [*value.flags, *result.flags]
+    if case.turned:
+        flags.append("REVERSED")
+    if (
+        value.status == "ok"
+        and intervals
+        and intervals[-1].inference == "model_population"
+        and value.n < _FEW
+    ):
+        flags.append("FEW_MODELS")
+    total = len(case.matrices) * len(case.respondents) * case.n_items
+    if total and case.unscored / total > _MANY:
+        flags.append("UNPARSED")
+    if case.withheld:
+        flags.append("WITHHELD")
+        detail["withheld"] = case.withheld
+    detail |= {key: number for key in ("raw", "se") if math.isfinite(number := getattr(value, key))}
+    first, *others = (str(matrix.cell) for matrix in case.matrices)
+    return Estimate(
+        indicator=f"{case.family}.{name}",
+        metric=case.metric.name,
+        facet=case.facet,
+        first=first,
+        other=" & ".join(others),
+        value=value.value if math.isfinite(value.value) else None,
+        status=value.status,
+        reason=value.reason,
+        intervals=tuple(intervals),
+        n_respondents=respondents,
+        n_items=items,
+        unscored=case.unscored,
+        flags=tuple(dict.fromkeys(flags)),
+        signature=_signature(case, name, value.method, respondents, items),
+        detail=detail,
+    )
+
+
+def _used(case: Case, value: Coefficient) -> tuple[int, int]:
+    """How many respondents and items an estimate was computed from."""
+    respondents, items = len(case.respondents), case.n_items
+    known = value.status in ("ok", "not_informative")
+    return (
+        value.n if known and 0 < value.n < respondents else respondents,
+        value.n_items if known and 0 < value.n_items < items else items,
+    )
+
+
+def _losses(case: Case, respondents: int, items: int) -> dict[str, Any]:
+    """The shares of respondents and items that an estimate had to leave out."""
+    shares = {
+        "respondents_left_out": (respondents, len(case.respondents)),
+        "items_left_out": (items, case.n_items),
+    }
+    return {name: 1 - used / there for name, (used, there) in shares.items() if used < there}
+
+
+def _others(case: Case, indicator: Indicator, result: Result) -> dict[str, Any]:
+    """What relatives among the respondents mean for other respondents, and why nothing is said of
+    those.
+    """
+    value = result.coefficient
+    known = math.isfinite(value.low)
+    if result.over != "model_population" or not (known or indicator.one_sided):
+        return {}
+    if value.status != "ok" and not known:
+        return {}
+    details: dict[str, Any] = {}
+    source = ""
+    if case.n_effective is not None and 0 < len(set(case.families)) < len(case.respondents):
+        source = "told from their names" if case.families_told else "as given"
+        details = {
+            "n_effective": case.n_effective,
+            "families": f"{len(set(case.families))}, {source}",
+        }
+    reason = too_few_families(case.families)
+    if indicator.one_sided and not known:
+        reason = (
+            str(result.detail.get("no_interval_for_others", ""))
+            or too_few_respondents(value.n or len(case.respondents), case.families)
+            or _NO_BOUND
+        )
+    if reason:
+        details["no_interval_for_others"] = f"{reason} (families {source})" if source else reason
+    return details
+
+
+def _signature(case: Case, name: str, method: str, respondents: int, items: int) -> str:
+    def used(count: int, there: int) -> str:
+        return str(there) if count == there else f"{count}of{there}"
+
+    def every(facet: str) -> str:
+        return "~".join(dict.fromkeys(str(getattr(matrix.cell, facet)) for matrix in case.matrices))
+
+    return sign(
+        {
+            "benchmark": case.protocol.benchmark,
+            "data": case.protocol.data,
+            "scorer": case.protocol.scorer,
+            "metric": "~".join(dict.fromkeys(metric.name for metric in case.metrics)),
+            **{
+                facet: every(facet)
+                for facet in ("form", "run", "judge", "sight", "until", "resolution")
+            },
+            "respondents": (
+                f"{used(respondents, len(case.respondents))}#{digest(list(case.respondents))}"
+            ),
+            "items": len(case.first.items) if items == case.n_items else used(items, case.n_items),
+            "answers": digest([matrix.answers for matrix in case.matrices]),
+            "statistic": f"{case.family}.{name}",
+            "interval": method.replace(" ", "_") or "none",
+            "hqm": __version__,
+        }
+    )
+
+
+def _inside(span: Interval, indicator: Indicator) -> Interval:
+    """An interval without the values that the indicator cannot have; an open end stays open."""
+    least, most = _range(indicator)
+    low, high = min(max(span.low, least), most), max(min(span.high, most), least)
+    return replace(span, low=low, high=math.inf if span.high == math.inf else high)
+
+
+def _interval(bounds: Bounds, inference: str) -> Interval:
+    return Interval(bounds.low, bounds.high, inference, bounds.method, bounds.level)
+
 
 _ONCE = (SOLVABILITY, TYPES)
 """The families of one administration that do not depend on the metric."""

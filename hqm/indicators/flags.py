@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hqm.indicators.cases import Case
-from hqm.indicators.catalogue import is_on_page
+from hqm.indicators.indicator import is_on_page
 from hqm.psychometrics import FamilyDependence, range_restriction
 from hqm.types import Estimate
 

@@ -31,8 +31,7 @@ import numpy.typing as npt
 from hqm.imports.human_labels import LabelContext
 from hqm.indicators import Protocol, case
 from hqm.indicators.cases import Case
-from hqm.indicators.catalogue import indicators_of
-from hqm.indicators.indicator import Result
+from hqm.indicators.indicator import Result, indicators_of
 from hqm.labels.people_labels import FAITHFUL, Labels, labels_matrix, pool_labels
 from hqm.labels.study_plan import Candidate, Design, LabelPlan, PlanRow, draw, forecast
 from hqm.psychometrics import stage_agreement

@@ -34,8 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.indicators import Protocol, case
-from hqm.indicators.catalogue import indicators_of
-from hqm.indicators.indicator import Result
+from hqm.indicators.indicator import Result, indicators_of
 from hqm.lint.answer_leaks import check_leaks
 from hqm.psychometrics import (
     bias_test,

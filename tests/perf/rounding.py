@@ -20,7 +20,7 @@ import numpy as np
 
 import hqm
 from hqm.indicators import Protocol, case
-from hqm.indicators.catalogue import indicators_of
+from hqm.indicators.indicator import indicators_of
 from hqm.psychometrics import g_and_phi
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Metric
