@@ -275,7 +275,7 @@ class Valor(Benchmark):
         try:
             generated = (
                 _shown(part, extracted)
-                if _filtered(extracted)
+                if isinstance(extracted, dict) and extracted.get(FILTERED) is True
                 else prepared(part, extracted, official)
             )
         except (LookupError, TypeError, ValueError, AttributeError, StopIteration) as error:
@@ -577,11 +577,6 @@ def _verdict(
         "ok",
         f"{made.faithful} of {made.generated} faithful, {made.covered} of {made.truth} covered",
     )
-
-
-def _filtered(extracted: Any) -> bool:
-    """Whether these features are what was left of a reply when the matcher was given them."""
-    return isinstance(extracted, dict) and extracted.get(FILTERED) is True
 
 
 def _shown(part: str, extracted: Mapping[str, Any]) -> Any:

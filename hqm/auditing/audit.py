@@ -720,7 +720,7 @@ class Audit(frames.AsFrames):
 _BENCHMARK = TypeAdapter(BenchmarkAudit)
 _AUDIT = TypeAdapter(Audit)
 _Value = TypeVar("_Value")
-_AGAIN = "Make it again with `hqm audit NAME`; an audit is not meant to be edited."
+AGAIN = "Make it again with `hqm audit NAME`; an audit is not meant to be edited."
 
 
 def _read(tree: TypeAdapter[_Value], data: Any, place: str = "") -> _Value:
@@ -737,7 +737,7 @@ def _read(tree: TypeAdapter[_Value], data: Any, place: str = "") -> _Value:
     except PydanticCustomError as error:
         context = error.context or {}
         path, what = context["path"], context["what"]
-    raise DataError(f"the key {_path(path)!r} is wrong: {what}", place=place, remedy=_AGAIN)
+    raise DataError(f"the key {_path(path)!r} is wrong: {what}", place=place, remedy=AGAIN)
 
 
 _PLAIN_WORDS = {
@@ -761,7 +761,7 @@ def _path(parts: Sequence[str | int]) -> str:
 def _check_file(data: Any, place: str) -> None:
     """Refuse what is no audit of answers, and what a later version wrote."""
     if not isinstance(data, dict) or "audits" not in data:
-        raise DataError("it is no audit of HQM", place=place, remedy=_AGAIN)
+        raise DataError("it is no audit of HQM", place=place, remedy=AGAIN)
     listed = data["audits"] if isinstance(data["audits"], list) else []
     if any(isinstance(audit, dict) and "read_as" in audit for audit in listed):
         raise DataError(

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.administration.asks import StoredRespondent
-from hqm.auditing.audit import BenchmarkAudit, RespondentScores
+from hqm.auditing.audit import AGAIN, BenchmarkAudit, RespondentScores
 from hqm.auditing.budget import error_budgets
 from hqm.auditing.definitions import items_to_read, pair_of_each_type
 from hqm.auditing.evaluation_records import metric_of
@@ -62,8 +62,6 @@ from hqm.scoring.matrix import ScoreMatrix, Units
 from hqm.scoring.metrics import Array, Metric
 from hqm.signature import digest
 from hqm.types import Cell, Estimate, Form, finite
-
-_EDITED = "Make the audit again with `hqm audit NAME`; an audit is not meant to be edited."
 
 # --- Scores with each picture left out, for `hqm compare` ---
 #
@@ -185,7 +183,7 @@ def read(data: Mapping[str, Any], metric: str) -> dict[str, LeftOutRecord]:
             raise DataError(
                 f"the scores without each picture of {row['family']} ({metric}) do not fit"
                 " together",
-                remedy=_EDITED,
+                remedy=AGAIN,
             ) from None
     return records
 
@@ -263,8 +261,9 @@ def study_components(evidence: Evidence, metric: Metric) -> dict[str, Any]:
         else StudyParts(status="insufficient", reason="nobody answered")
     )
     whole = _with_labels(_with_judge(whole, evidence, metric), evidence, metric)
+    kinds = np.array([types.get(key, "") for key in number])
     of_type = {
-        kind: _of_type(x, pictures, np.array([types.get(key) == kind for key in number]))
+        kind: study_parts(x[:, kinds == kind], pictures[kinds == kind], jackknife=False)
         for kind in dict.fromkeys(types.values())
     }
     return {**_plain(whole), "types": {kind: _plain(parts) for kind, parts in of_type.items()}}
@@ -303,7 +302,7 @@ def _read(data: Mapping[str, Any]) -> StudyParts:
     if len(parts.effects) != len(parts.values) or (
         square and square != [len(parts.values)] * len(parts.values)
     ):
-        raise DataError("the components of the audit do not fit together", remedy=_EDITED)
+        raise DataError("the components of the audit do not fit together", remedy=AGAIN)
     return parts
 
 
@@ -345,11 +344,6 @@ def _single(units: Units, metric: Metric) -> Array:
     score = metric(units.sums)[:, None]
     pseudo = count * score - (count - 1) * left_out(alone, metric)
     return np.where(units.scored & np.isfinite(pseudo), pseudo, np.nan)
-
-
-def _of_type(x: Array, pictures: Any, inside: Any) -> StudyParts:
-    """Estimate the components of one type, from the items of that type."""
-    return study_parts(x[:, inside], pictures[inside], jackknife=False)
 
 
 def _with_judge(parts: StudyParts, evidence: Evidence, metric: Metric) -> StudyParts:

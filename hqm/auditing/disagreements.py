@@ -242,7 +242,10 @@ class _AnswersByItem:
             thumbnail=thumbnail(self.answers.asks.picture(self.benchmark, item.image)[1]),
             facets={facet: gap for facet, gap in facets.items() if gap > 0},
             prompts={form: self.benchmark.asked(put) for form, put in asked.items()},
-            targets={form: _target(put) for form, put in asked.items()},
+            targets={
+                form: _cut(put.target) if isinstance(put.target, str) else ""
+                for form, put in asked.items()
+            },
             answers=tuple(answers),
             respondents=len(names),
         )
@@ -343,10 +346,6 @@ async def _silent(role: str, prompt: str, image: Any = None, schema: Any = None)
     from hqm.errors import NoReply
 
     raise NoReply("not asked about here", place=role)
-
-
-def _target(item: Item) -> str:
-    return _cut(item.target) if isinstance(item.target, str) else ""
 
 
 def _cut(text: str) -> str:

@@ -98,12 +98,6 @@ def public_name(name: str) -> str:
     return str(replace(parsed, at="")) if "://" in parsed.at else name
 
 
-def model_path(model_id: str) -> tuple[str, str]:
-    """The two folders of a model's records."""
-    developer, _, model = model_id.partition("/")
-    return developer, model
-
-
 def _target(name: str) -> str:
     """Return the model in a respondent's name, without kind, address, revision and settings."""
     try:
@@ -305,7 +299,7 @@ class _Administration:
         self.of_items = self._metric_of_items()
 
     def write(self, folder: Path) -> EvaluationRecord:
-        inside = Path("data", self.benchmark.name, *model_path(self.model["id"]))
+        inside = Path("data", self.benchmark.name, self.model["id"])
         samples, aggregate = inside / f"{self.uuid}_samples.jsonl", inside / f"{self.uuid}.json"
         rows = list(self._rows())
         lines = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)

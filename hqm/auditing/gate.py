@@ -257,7 +257,7 @@ def _unscored(benchmark: BenchmarkAudit, most: float) -> Test:
         worst <= most,
         sentence,
         end=worst,
-        remedy=of_unscored(total, lost, most, ""),
+        remedy=of_unscored(total, lost, most),
     )
 
 

@@ -16,7 +16,7 @@ from hqm.auditing.score_differences import ScoreComparison, compare_scores
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.corrected_keys import CorrectedKey
 from hqm.benchmark.items import one_part
-from hqm.benchmark.judge_api import AskJudge, played_back, whole
+from hqm.benchmark.judge_api import played_back, whole
 from hqm.errors import AnswerError, UsageError
 from hqm.imports.detect import written_by_tool
 from hqm.judges.procedure import verdicts
@@ -287,16 +287,12 @@ def _matrix(
         return builder.build()
     replies = benchmark.read_replies(judgements, form)
     # what a release makes of an empty reply is asked for with what it makes of an empty answer
-    heard = whole if benchmark.withheld == "unscored" else _as_it_is
+    heard = whole if benchmark.withheld == "unscored" else lambda ask: ask
     judged = verdicts(
         benchmark, form, {_WHO: row}, lambda item: heard(played_back(replies.get(item.id, {})))
     )
     builder.add_verdicts(_WHO, row, judged[_WHO])
     return builder.build()
-
-
-def _as_it_is(ask: AskJudge) -> AskJudge:
-    return ask
 
 
 def _against_labels(

@@ -293,12 +293,11 @@ def of_count(n: int, least: int, what: str, key: str) -> Remedy:
     )
 
 
-def of_unscored(total: int, lost: int, most: float, advice: str) -> Remedy:
+def of_unscored(total: int, lost: int, most: float) -> Remedy:
     """Say what to do about too many unscored answers."""
     allowed = math.floor(most * total + 1e-9)
-    first = f"{advice}; then r" if advice else "R"
     text = (
-        f"{first}ead the unscored answers and get at least {lost - allowed:,} of the {lost:,}"
+        f"Read the unscored answers and get at least {lost - allowed:,} of the {lost:,}"
         " scored (a parser that accepts them, or asking again); or change the policy key"
         " `limits.unscored`"
     )

@@ -97,7 +97,19 @@ def _compared(benchmark: Benchmark, form: Form, recording: Recording) -> ScoreCo
         if verdict.value is not None:
             ours.append(verdict.value)
         if verdict.value is None or abs(verdict.value - theirs[-1]) > _CLOSE:
-            differences.append(_difference(item, answer, recorded, verdict))
+            read = str(recorded.get("read", ""))
+            differences.append(
+                Difference(
+                    item=item.id,
+                    answer=answer.text,
+                    tool_score=theirs[-1],
+                    tool_read=read,
+                    hqm_score=verdict.value,
+                    hqm_read=verdict.read,
+                    state=verdict.state,
+                    reason=_reason(read, verdict),
+                )
+            )
     return ScoreComparison(
         benchmark=benchmark.name,
         respondent=recording.respondent,
@@ -110,21 +122,6 @@ def _compared(benchmark: Benchmark, form: Form, recording: Recording) -> ScoreCo
         hqm_mean=finite(sum(ours) / len(ours)) if ours else None,
         hqm_scored=len(ours),
         differences=tuple(differences),
-    )
-
-
-def _difference(
-    item: Item, answer: Response, recorded: Mapping[str, Any], verdict: Verdict
-) -> Difference:
-    return Difference(
-        item=item.id,
-        answer=answer.text,
-        tool_score=float(recorded["score"]),
-        tool_read=str(recorded.get("read", "")),
-        hqm_score=verdict.value,
-        hqm_read=verdict.read,
-        state=verdict.state,
-        reason=_reason(str(recorded.get("read", "")), verdict),
     )
 
 

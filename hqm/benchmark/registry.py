@@ -109,11 +109,6 @@ class _Own(Benchmark):
         return {}
 
 
-def for_short_form(adapter: type[Benchmark]) -> type[Benchmark]:
-    """An adapter for a short form of its benchmark."""
-    return type(f"Short{adapter.__name__}", (_Own, adapter), {"__module__": adapter.__module__})
-
-
 GROUP = "hqm.benchmarks"
 DATA_VARIABLE = "HQM_DATA"
 _ADAPTERS = (
@@ -260,7 +255,8 @@ def load(
         adapter, its_card, folder = _from_entry_point(name)
     where = _data_folder(its_card, folder, None if data is None else Path(data))
     if its_card.shortened.calibration:
-        adapter = for_short_form(adapter)
+        name_of_both = f"Short{adapter.__name__}"
+        adapter = type(name_of_both, (_Own, adapter), {"__module__": adapter.__module__})
     if fitting:
         mode, words = (
             (mode if mode in adapter.modes else None),

@@ -202,7 +202,7 @@ def described(regions: Sequence[Region], caption: str = "") -> Described:
         objects[name] = Object(
             id=name,
             names=(name,),
-            box=_widest(mention.bare),
+            box=max(mention.bare, key=lambda box: box.width, default=None),
             attributes=(
                 *(Attribute(value=value, kind="color") for value in colors & _PLAIN),
                 *(Attribute(value=value, kind="action") for value in actions & _ACTIONS),
@@ -277,10 +277,6 @@ def _near(a: Box, b: Box) -> bool:
     """Whether two regions, of which the widths are known, may be of one thing."""
     wide = min(a.x + a.width, b.x + b.width) - max(a.x, b.x)
     return wide >= 0.5 * min(a.width, b.width)
-
-
-def _widest(boxes: Sequence[Box]) -> Box | None:
-    return max(boxes, key=lambda box: box.width, default=None)
 
 
 def _counts(caption: str, phrases: Sequence[str], words: Mapping[str, int]) -> dict[str, int]:

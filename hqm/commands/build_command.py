@@ -16,6 +16,7 @@ from hqm.commands.options import HOW, WHAT, WHO, RunOptions
 from hqm.commands.shared import store_path, writable
 from hqm.commands.terminal import print_table
 from hqm.respondents.base import waiting
+from hqm.types import finite
 
 if TYPE_CHECKING:
     from hqm.builders.building import Build
@@ -152,10 +153,6 @@ def build(
 
 def _data(built: Build) -> dict[str, Any]:
     """What was built and measured, as JSON data."""
-
-    def number(value: float) -> float | None:
-        return value if math.isfinite(value) else None
-
     measured, cue = built.measured, built.measured.cue
     return {
         "recipe": built.recipe.name,
@@ -178,20 +175,20 @@ def _data(built: Build) -> dict[str, Any]:
             {
                 "part": w.part,
                 "items": w.items,
-                "accuracy": number(w.accuracy),
-                "baseline": number(w.baseline),
+                "accuracy": finite(w.accuracy),
+                "baseline": finite(w.baseline),
                 "reason": w.reason,
             }
             for w in measured.words
         ],
         "lengths": [
-            {"part": each.part, "accuracy": number(each.accuracy), "rule": each.sentence}
+            {"part": each.part, "accuracy": finite(each.accuracy), "rule": each.sentence}
             for each in measured.lengths
         ],
         "strongest_cue": (
             None
             if cue is None
-            else {"cue": cue.cue, "where": cue.name, "gain": number(cue.gain), "shown": cue.shown}
+            else {"cue": cue.cue, "where": cue.name, "gain": finite(cue.gain), "shown": cue.shown}
         ),
         "findings": [f"{code}" for code in measured.codes],
         "notes": list(measured.notes),
@@ -210,10 +207,10 @@ def _data(built: Build) -> dict[str, Any]:
             {
                 "name": p.name,
                 "measured": p.sentence,
-                "value": number(p.value),
+                "value": finite(p.value),
                 "limit": p.limit,
                 "kept": p.kept,
-                "excess": number(p.excess),
+                "excess": finite(p.excess),
             }
             for p in built.promises
         ],

@@ -154,10 +154,6 @@ def _codes() -> Iterable[Any]:
     return [(code.code, code.name) for code in CODES.values()]
 
 
-def _tasks() -> Iterable[Any]:
-    return ("yes_no", "choice", "vqa", "caption")
-
-
 _VALUES: dict[str, Callable[[], Iterable[Any]]] = {
     "benchmarks": _benchmarks,
     "benchmark": _benchmarks,
@@ -168,7 +164,7 @@ _VALUES: dict[str, Callable[[], Iterable[Any]]] = {
     "--policy": _policies,
     "--select": _codes,
     "--ignore": _codes,
-    "--task": _tasks,
+    "--task": lambda: ("yes_no", "choice", "vqa", "caption"),
     "--forms": lambda: ("original", "parallel", "original,parallel"),
     "--scoring": lambda: ("official", "paper"),
     "--set": lambda: [f"{name}=" for name, option in OPTIONS.items() if option.setting],

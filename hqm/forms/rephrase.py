@@ -457,10 +457,6 @@ _PEOPLE = re.compile(
 )
 
 
-def _noun_ing(text: str) -> bool:
-    return text.split()[-1].lower().removesuffix("s") in _NOUNS
-
-
 def _noun_phrase(text: str) -> bool:
     """Whether the text reads as one noun phrase: it begins with a determiner and does not end in a
     verb.
@@ -469,7 +465,7 @@ def _noun_phrase(text: str) -> bool:
     clause = re.search(r"\b(?:is|was|were)\b", text) is not None
     verbal = (
         clause
-        or (last.endswith("ing") and not _noun_ing(last))
+        or (last.endswith("ing") and last not in _NOUNS)
         or last in {"called", "for", "do", "of", "on", "in", "at", "with", "from", "to"}
     )
     return re.match(rf"{_DET} \w", text, re.IGNORECASE) is not None and not verbal

@@ -118,14 +118,6 @@ def _typed(case: Case) -> tuple[Array, list[str], Array]:
     return case.item_scores[0][:, typed], labels[typed].tolist(), case.clusters[typed]
 
 
-def _stratified_alpha(case: Case) -> Coefficient:
-    return stratified_alpha(*case.once(_typed), **case.related)
-
-
-def _omega_types(case: Case) -> Coefficient:
-    return omega_of_types(*case.once(_typed), **case.related)
-
-
 def _alpha_types(case: Case) -> Result:
     scores = case.once(_by_type)
     value = cronbach_alpha(scores, **case.related).coefficient
@@ -214,7 +206,7 @@ _CONSISTENCY = (
         one_sided=True,
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS, _TWO_TYPES),
-        compute=_stratified_alpha,
+        compute=lambda case: stratified_alpha(*case.once(_typed), **case.related),
         meaning="Alpha with the types as strata.",
         explains=(stratified_alpha,),
     ),
@@ -240,7 +232,7 @@ _CONSISTENCY = (
             "McDonald's omega of one factor over the scores by type, without what types share"
             " through clusters."
         ),
-        compute=_omega_types,
+        compute=lambda case: omega_of_types(*case.once(_typed), **case.related),
         explains=(omega_of_types,),
         headline=_FAMILY,
     ),

@@ -118,10 +118,6 @@ def _krippendorff_alpha(case: Case) -> Coefficient:
     return krippendorff_alpha(case.once(_verdicts), "nominal" if _yes_or_no(case) else "interval")
 
 
-def _flip_rate(case: Case) -> Coefficient:
-    return flip_rate(case.once(_verdicts), np.tile(case.clusters, len(case.respondents)))
-
-
 def _crossed(case: Case) -> bool:
     runs = case.repeats
     return (
@@ -456,7 +452,9 @@ _OF_JUDGES = (
         unit=SHARE,
         family=_JUDGES,
         needs=_YES_OR_NO,
-        compute=_flip_rate,
+        compute=lambda case: flip_rate(
+            case.once(_verdicts), np.tile(case.clusters, len(case.respondents))
+        ),
         explains=(flip_rate,),
         better="lower",
         meaning="Share of answers whose verdict changes when the judge is asked again.",

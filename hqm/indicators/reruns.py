@@ -537,10 +537,6 @@ def _replicated(case: Case) -> bool:
     return not (drift.status == "ok" and drift.p < 0.05)
 
 
-def _g_study(case: Case) -> GStudy:
-    return case.once(_study).study
-
-
 def _d_study(case: Case) -> DStudy:
     """Of one run (or form, or judgement) of all items."""
     return case.once(_study).design
@@ -551,7 +547,7 @@ def _items(study: GStudy) -> int:
 
 
 def _detail(case: Case) -> dict[str, Any]:
-    study, facet = case.once(_g_study), case.facet
+    study, facet = case.once(_study).study, case.facet
     items = _items(study)
     pictures = {"images": study.nested[0][2]} if study.nested else {}
     return {

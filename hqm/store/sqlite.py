@@ -116,12 +116,8 @@ _LOOK = 0.2
 """Seconds between two looks at a lock that another process holds."""
 
 
-def _say(sentence: str) -> None:
-    print(f"hqm: {sentence}", file=sys.stderr, flush=True)
-
-
 @contextmanager
-def writing(store: Path, *, wait: bool = True, say: Callable[[str], None] = _say) -> Iterator[None]:
+def writing(store: Path, *, wait: bool = True) -> Iterator[None]:
     """Hold the lock of a store while the block runs.
 
     Parameters
@@ -131,8 +127,6 @@ def writing(store: Path, *, wait: bool = True, say: Callable[[str], None] = _say
         keeping.
     wait
         Wait for the process that has it, saying once who that is; without, that is an error.
-    say
-        Where the sentence about waiting goes.
 
     Raises
     ------
@@ -176,7 +170,8 @@ def writing(store: Path, *, wait: bool = True, say: Callable[[str], None] = _say
                         ),
                     ) from None
                 if not announced:
-                    say(f"{store}: {who} is writing to it; waiting for it to end.")
+                    waiting = f"hqm: {store}: {who} is writing to it; waiting for it to end."
+                    print(waiting, file=sys.stderr, flush=True)
                     announced = True
                 time.sleep(_LOOK)
         holder = {

@@ -73,7 +73,10 @@ def _row(record: Mapping[str, Any], place: str) -> Row:
     epoch = metadata.get("epoch")
     return Row(
         place=place,
-        respondent=_respondent(record, metadata),
+        # the name that HQM stored the respondent under, else the model's id
+        respondent=str(metadata.get("respondent") or record.get("model_id") or "").removeprefix(
+            "recorded/"
+        ),
         answer=_answer(record, metadata),
         ids=(str(record["sample_id"]),),
         image=str(metadata.get("image") or ""),
@@ -103,11 +106,6 @@ def _score_name(record: Mapping[str, Any]) -> str:
 
 def _object(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _respondent(record: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
-    """The name that HQM stored the respondent under, else the model's id."""
-    return str(metadata.get("respondent") or record.get("model_id") or "").removeprefix("recorded/")
 
 
 def _answer(record: Mapping[str, Any], metadata: Mapping[str, Any]) -> Response:
