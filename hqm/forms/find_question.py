@@ -12,7 +12,7 @@ import re
 from typing import Literal, NamedTuple
 
 from hqm.errors import NoRule
-from hqm.forms.grammar import AUXILIARIES, Token, inside_quotes, tag
+from hqm.forms.grammar import AUXILIARIES, Clause, inside_quotes, tag
 
 _WH = frozenset("what who whom whose which where when why how".split())
 NEGATIONS = frozenset("not no never none nobody nothing neither nor nowhere cannot".split())
@@ -82,7 +82,7 @@ class Asked(NamedTuple):
 
     prompt: str
     start: int
-    clause: list[Token]
+    clause: Clause
     whether: bool = False
 
     @property
@@ -138,7 +138,8 @@ def clause_of(prompt: str) -> Asked:
     start, end = _asking(prompt)
     if _TAG.search(prompt[start:end]):
         raise NoRule(prompt, 'it asks by a tag ("isn\'t it?")')
-    words = [t._replace(start=t.start + start, end=t.end + start) for t in tag(prompt[start:end])]
+    asked = tag(prompt[start:end])
+    words = tuple(t._replace(start=t.start + start, end=t.end + start) for t in asked)
     if words and words[0].word == "whether":
         clause, whether = words[1:], True
     else:
@@ -211,7 +212,7 @@ def _first(sentence: str) -> str:
     return match[1].lower() if match else ""
 
 
-def _opening(prompt: str, words: list[Token]) -> int:
+def _opening(prompt: str, words: Clause) -> int:
     """The index of the auxiliary that opens the question: at the head, or behind a comma."""
     first = words[0].word if words else ""
     if re.search(r"n['’]t$", first):
@@ -238,7 +239,7 @@ def _opening(prompt: str, words: list[Token]) -> int:
     return opens[-1 if conditional and opens[0] else 0]
 
 
-def _follows_comma(words: list[Token], i: int) -> bool:
+def _follows_comma(words: Clause, i: int) -> bool:
     return i == 0 or words[i - 1].word in {",", "，", ":", "then"}
 
 

@@ -112,6 +112,10 @@ class Token(NamedTuple):
         return self.text.lower()
 
 
+Clause = tuple[Token, ...]
+"""Words of a question that stand side by side."""
+
+
 @lru_cache(maxsize=1)
 def _tagger() -> Any:
     from HanTa import HanoverTagger
@@ -119,24 +123,18 @@ def _tagger() -> Any:
     return HanoverTagger.HanoverTagger("morphmodel_en.pgz")
 
 
-def tag(text: str) -> list[Token]:
+@lru_cache(maxsize=4096)
+def tag(text: str) -> Clause:
     """Split a text into tagged words.
 
     >>> [(t.text, t.tag) for t in tag("Is the sky sunny?")]
     [('Is', 'VBZ'), ('the', 'AT0'), ('sky', 'NN1'), ('sunny', 'AJ0'), ('?', 'PUN')]
     """
-    return list(_tag(text))
-
-
-@lru_cache(maxsize=4096)
-def _tag(text: str) -> list[Token]:
     spans = [(m.group(), m.start(), m.end()) for m in _WORD.finditer(text)]
-    if not spans:
-        return []
-    tagged = _tagger().tag_sent([capped(word) for word, _, _ in spans])
-    return [
+    tagged = _tagger().tag_sent([capped(word) for word, _, _ in spans]) if spans else ()
+    return tuple(
         Token(word, label, a, b) for (word, a, b), (_, _, label) in zip(spans, tagged, strict=True)
-    ]
+    )
 
 
 def _letter(token: Token) -> str:
@@ -160,16 +158,11 @@ def _letter(token: Token) -> str:
     return next((letter for prefix, letter in _CLASSES if token.tag.startswith(prefix)), "?")
 
 
-def letters_of(clause: list[Token]) -> str:
+@lru_cache(maxsize=4096)
+def letters_of(clause: Clause) -> str:
     """The clause with one letter for each word; words in quotation marks or brackets count as
     names.
     """
-    return _letters_of(tuple(clause))
-
-
-@lru_cache(maxsize=4096)
-def _letters_of(tokens: tuple[Token, ...]) -> str:
-    clause = list(tokens)
     letters, quoted = [], False
     for token in clause:
         if token.text in QUOTES or token.text == "()"[quoted]:
@@ -182,7 +175,7 @@ def _letters_of(tokens: tuple[Token, ...]) -> str:
     return "".join(letters)
 
 
-def _in_context(clause: list[Token], letters: list[str], i: int) -> str:
+def _in_context(clause: Clause, letters: list[str], i: int) -> str:
     """The letter of a word, corrected by its neighbours and by how it is written."""
     token, before = clause[i], letters[i - 1]
     then = letters[i + 1] if i + 1 < len(letters) else ""
@@ -231,30 +224,24 @@ def _compares(token: Token) -> bool:
     }
 
 
-def subject_end(clause: list[Token]) -> int | None:
+def subject_end(clause: Clause) -> int | None:
     """The index of the first word after the subject of a clause that opens with its auxiliary, or
     None.
     """
     return subject_end_with_worth(clause)[0]
 
 
-def subject_end_with_worth(clause: list[Token]) -> tuple[int | None, float]:
+@lru_cache(maxsize=4096)
+def subject_end_with_worth(clause: Clause) -> tuple[int | None, float]:
     """The end of the subject, and how well the words behind it can start a predicate (0 to 4; below
     .6 is a guess).
-    """
-    return _subject_end(tuple(clause))
-
-
-@lru_cache(maxsize=4096)
-def _subject_end(tokens: tuple[Token, ...]) -> tuple[int | None, float]:
-    """The end of the subject and its worth.
 
     Every prefix that can be a noun phrase is tried; the one whose remainder best starts a predicate
     wins, the shortest among equals.
     """
-    clause = list(tokens)
     letters = letters_of(clause)
-    if letters[1:3] == "MD" or (letters[1:2] == "M" and len(clause) > 2 and _is_named(clause[2])):
+    is_name = any(token.text in QUOTES or token.text[0].isupper() for token in clause[2:3])
+    if letters[1:3] == "MD" or (letters[1:2] == "M" and is_name):
         return 2, 3.0  # "Is that a group of ducks swimming?", "Is this Beijing Roast Duck?"
     # "Is Switzerland, the leading country?": a comma too many
     named = re.match(r"VD?N+(?:,N+)*,(?=D)", letters)
@@ -291,7 +278,7 @@ def _subject_end(tokens: tuple[Token, ...]) -> tuple[int | None, float]:
     return best, best_worth
 
 
-def _is_numbered(clause: list[Token], letters: str, end: int) -> bool:
+def _is_numbered(clause: Clause, letters: str, end: int) -> bool:
     """Whether a number at `end` names the noun before it: "the runner in lane four winning", "angle
     1 equal to".
     """
@@ -300,7 +287,7 @@ def _is_numbered(clause: list[Token], letters: str, end: int) -> bool:
     return letters[end + 1] in "AEGVR" and clause[end + 1].word not in {"degrees", "percent"}
 
 
-def _end_behind_the_picture(clause: list[Token], letters: str) -> int | None:
+def _end_behind_the_picture(clause: Clause, letters: str) -> int | None:
     """The end of a subject such as "all the animals in this figure" or "the characters here", with
     words behind it.
     """
@@ -324,7 +311,7 @@ def _end_behind_the_picture(clause: list[Token], letters: str) -> int | None:
     return None
 
 
-def _end_before_a_quotation(clause: list[Token], letters: str, inside: list[bool]) -> int | None:
+def _end_before_a_quotation(clause: Clause, letters: str, inside: list[bool]) -> int | None:
     """The end of the subject in "Is the word on the sign 'STOP'?", where a quotation is all that is
     said of it.
     """
@@ -335,12 +322,7 @@ def _end_before_a_quotation(clause: list[Token], letters: str, inside: list[bool
     return at if whole and clause[at - 1].word not in _ENTITLED else None
 
 
-def _is_named(token: Token) -> bool:
-    """Whether a name or a quotation begins with this word."""
-    return token.text in QUOTES or token.text[0].isupper()
-
-
-def inside_quotes(clause: list[Token]) -> list[bool]:
+def inside_quotes(clause: Clause) -> list[bool]:
     """Whether a quotation is open before each word."""
     inside, open_ = [], False
     for token in clause:
@@ -349,7 +331,7 @@ def inside_quotes(clause: list[Token]) -> list[bool]:
     return inside
 
 
-def _predicate_worth(clause: list[Token], letters: str, end: int) -> float:
+def _predicate_worth(clause: Clause, letters: str, end: int) -> float:
     """How well the words from `end` on can start the predicate; 0 when they cannot."""
     first = letters[end]
     if first == "X":
@@ -380,7 +362,7 @@ def _predicate_worth(clause: list[Token], letters: str, end: int) -> float:
     return 0.7 if first == "V" else 0
 
 
-def _verb_worth(clause: list[Token], letters: str, end: int) -> float:
+def _verb_worth(clause: Clause, letters: str, end: int) -> float:
     """How well a verb follows do, have or a modal, perhaps after an adverb; released questions
     sometimes lack it.
     """
@@ -398,7 +380,7 @@ def _verb_worth(clause: list[Token], letters: str, end: int) -> float:
     return 0.4 if letters[end] in "AREN" else 0
 
 
-def in_the_medium(words: list[Token]) -> bool:
+def in_the_medium(words: Clause) -> bool:
     """Whether the words say no more than "in this image"."""
     if len(words) != 3 or words[2].word not in _MEDIA:
         return False
@@ -444,7 +426,7 @@ def is_base_verb(word: str) -> bool:
     return known and reading(word, "AJ") <= max(reading(word, "VV"), _UNKNOWN) + 2.5
 
 
-def verb_behind(clause: list[Token], end: int) -> int | None:
+def verb_behind(clause: Clause, end: int) -> int | None:
     """The index of the verb that stands at `end`, perhaps behind adverbs; None if there is none in
     its base form.
     """

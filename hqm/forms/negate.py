@@ -25,6 +25,7 @@ from hqm.forms.grammar import (
     DO,
     PLACE,
     QUOTES,
+    Clause,
     Rewrite,
     Token,
     describes,
@@ -53,7 +54,7 @@ MATERIALS = frozenset(
 _SURE = _SUBORDINATE | {"doing", "like"}
 
 
-def as_statement(body: str, clause: list[Token], asks: str = "", whole: bool = False) -> str | None:
+def as_statement(body: str, clause: Clause, asks: str = "", whole: bool = False) -> str | None:
     """Reorder a clause as a statement: the auxiliary behind its subject.
 
     Parameters
@@ -108,7 +109,7 @@ def as_statement(body: str, clause: list[Token], asks: str = "", whole: bool = F
     return None if made is None else f"{subject} {made}{tail}"
 
 
-def _end_of_subject(clause: list[Token], asks: str, whole: bool) -> int | None:
+def _end_of_subject(clause: Clause, asks: str, whole: bool) -> int | None:
     """The index at which the subject ends; None if it could only be guessed."""
     known, n = letters_of(clause), len(clause)
     if clause[1].word in PRONOUNS:
@@ -136,7 +137,7 @@ def _end_of_subject(clause: list[Token], asks: str, whole: bool) -> int | None:
     return end
 
 
-def _end_by_word(clause: list[Token], known: str, asks: str) -> int | None:
+def _end_by_word(clause: Clause, known: str, asks: str) -> int | None:
     """The end of the subject where a word shows it: "doing", "like", a verb at the very end,
     "when".
     """
@@ -149,7 +150,7 @@ def _end_by_word(clause: list[Token], known: str, asks: str) -> int | None:
     return limit if limit and re.fullmatch(r"[ADMNCORSTP]+", known[1:limit]) else None
 
 
-def _fits(clause: list[Token], end: int) -> bool:
+def _fits(clause: Clause, end: int) -> bool:
     """Whether what follows the subject can be one predicate, and the subject agrees with its
     auxiliary.
 
@@ -180,7 +181,7 @@ def _fits(clause: list[Token], end: int) -> bool:
     return True
 
 
-def _may_end_later(clause: list[Token], letters: str, end: int) -> bool:
+def _may_end_later(clause: Clause, letters: str, end: int) -> bool:
     """Whether a relative clause, or a noun that can be said of things, may belong elsewhere than it
     seems.
 
@@ -197,7 +198,7 @@ def _may_end_later(clause: list[Token], letters: str, end: int) -> bool:
     return letters[end] == "P" and letters.endswith("NN") and statement
 
 
-def ends_in_a_verb(subject: list[Token]) -> bool:
+def ends_in_a_verb(subject: Clause) -> bool:
     """Whether the last word may begin the predicate: "the woman surfing", where the tagger sees a
     compound.
     """
@@ -208,7 +209,7 @@ def ends_in_a_verb(subject: list[Token]) -> bool:
     return compound and last.endswith("ing") and "VERB" in getAllLemmas(last)
 
 
-def _hangs(clause: list[Token], i: int) -> bool:
+def _hangs(clause: Clause, i: int) -> bool:
     """Whether "like" has no object after it, as in "the weather like in the image"."""
     return (
         i + 1 == len(clause)
@@ -217,13 +218,13 @@ def _hangs(clause: list[Token], i: int) -> bool:
     )
 
 
-def _is_phrase(clause: list[Token], end: int) -> bool:
+def _is_phrase(clause: Clause, end: int) -> bool:
     """Whether the words from `end` on have no verb and do not end in a preposition."""
     letters = letters_of(clause)
     return not re.search(r"[VGXE]", letters[end:]) and letters[-1] != "P"
 
 
-def _finite(clause: list[Token], end: int, body: str) -> str | None:
+def _finite(clause: Clause, end: int, body: str) -> str | None:
     """The words after the subject of do, does or did, with the verb in its finite form."""
     from lemminflect import getInflection
 
@@ -257,7 +258,7 @@ _TITLES = frozenset(
 )
 
 
-def is_a_guess(clause: list[Token]) -> bool:
+def is_a_guess(clause: Clause) -> bool:
     """Whether words that look like a part of the subject may be the predicate, or the other way
     round.
 
@@ -286,7 +287,7 @@ def is_a_guess(clause: list[Token]) -> bool:
     )
 
 
-def _is_cut(subject: str, rest: list[Token]) -> bool:
+def _is_cut(subject: str, rest: Clause) -> bool:
     """Whether the noun of "the last | letter of the word" was taken for the predicate."""
     noun = (
         rest[0].word not in COLORS and reading(rest[0].text, "NN") > reading(rest[0].text, "AJ") + 3
@@ -294,7 +295,7 @@ def _is_cut(subject: str, rest: list[Token]) -> bool:
     return subject == "DA" and noun and len(rest) > 1 and not in_the_medium(rest[1:])
 
 
-def _is_a_deed(subject: list[Token], known: str, rest: list[Token]) -> bool:
+def _is_a_deed(subject: Clause, known: str, rest: Clause) -> bool:
     """Whether a noun that ends the subject is a verb: the released "Is the woman kick in this
     image?".
     """
@@ -308,7 +309,7 @@ def _is_a_deed(subject: list[Token], known: str, rest: list[Token]) -> bool:
     )
 
 
-def _comes_late(rest: list[Token], known: str, *, certain: bool) -> bool:
+def _comes_late(rest: Clause, known: str, *, certain: bool) -> bool:
     """Whether the predicate comes only behind what seemed to be its beginning: "shown in the
     diagram | the heart".
     """
@@ -331,13 +332,13 @@ def _comes_late(rest: list[Token], known: str, *, certain: bool) -> bool:
     return not certain and known[0] == "P" and _is_no_place(rest, known)
 
 
-def is_short(rest: list[Token]) -> bool:
+def is_short(rest: Clause) -> bool:
     """Whether a "not" before these words denies all of them: one thing at most in what somebody
     does or where something is.
 
     "sitting at the table eating": whoever hears "not" here may think that they eat elsewhere.
     """
-    known = letters_of([rest[0]._replace(text="is", tag="VB"), *rest])[1:]
+    known = letters_of((rest[0]._replace(text="is", tag="VB"), *rest))[1:]
     # a second -ing: "sitting at the table eating"
     if known[:1] == "G" and any(token.word.endswith("ing") for token in rest[2:]):
         return False
@@ -349,13 +350,13 @@ def is_short(rest: list[Token]) -> bool:
     )
 
 
-def _begins_a_name(rest: list[Token], i: int) -> bool:
+def _begins_a_name(rest: Clause, i: int) -> bool:
     return (
         rest[i].text[0].isupper() and rest[i - 1].text.islower() and rest[i - 1].word not in _TITLES
     )
 
 
-def _is_no_place(rest: list[Token], known: str) -> bool:
+def _is_no_place(rest: Clause, known: str) -> bool:
     """Whether more is said than one place: "in the glass | water", "on the tray | round", "above
     the axis | everywhere".
     """
@@ -374,9 +375,9 @@ def _is_no_place(rest: list[Token], known: str) -> bool:
     return late or count_places(rest) > 1 or PLACE.fullmatch(known) is None
 
 
-def count_places(words: list[Token]) -> int:
+def count_places(words: Clause) -> int:
     """How many places follow each other; what a thing has ("with ...") is none."""
-    known = letters_of([words[0]._replace(text="is", tag="VB"), *words])[1:]
+    known = letters_of((words[0]._replace(text="is", tag="VB"), *words))[1:]
     if not known.startswith("P"):
         return 0
     if in_the_medium(words[-3:]):
@@ -658,19 +659,19 @@ def _number(made: Asked) -> Rewrite | None:
     )
 
 
-def _up_to_a_verb(counted: list[Token]) -> list[Token]:
+def _up_to_a_verb(counted: Clause) -> Clause:
     """The words that are counted, as far as the first form in -ing; with a word before them as for
     a subject.
     """
     last = next((i for i in range(1, len(counted)) if counted[i].word.endswith("ing")), 0)
-    return [counted[0], *counted[: last + 1]]
+    return (counted[0], *counted[: last + 1])
 
 
-def _head(counted: list[Token]) -> Token:
+def _head(counted: Clause) -> Token:
     """The noun that is counted: the last word before a place or a clause, "cup" in "cup of tea on
     the table".
     """
-    known = letters_of([counted[0]._replace(text="is", tag="VB"), *counted])[1:]
+    known = letters_of((counted[0]._replace(text="is", tag="VB"), *counted))[1:]
     behind = (
         i
         for i in range(1, len(counted))
@@ -744,7 +745,7 @@ def _has_scope(made: Asked, start: int, allowed: frozenset[str] = frozenset()) -
     return False
 
 
-def _is_sound(clause: list[Token]) -> bool:
+def _is_sound(clause: Clause) -> bool:
     """Whether the verb is in a form that its auxiliary can have; released questions have "Is the
     person swim?".
     """

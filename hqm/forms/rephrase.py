@@ -30,7 +30,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hqm.errors import NoRule
-from hqm.forms.grammar import AUXILIARIES, BE, DO, HAVE, Rewrite, Token, letters_of, tag
+from hqm.forms.grammar import AUXILIARIES, BE, DO, HAVE, Clause, Rewrite, letters_of, tag
 from hqm.forms.negate import PRONOUNS, as_statement
 from hqm.forms.wording import PAIRS
 
@@ -262,7 +262,7 @@ def _question(parts: _Parts, keep_mode: bool) -> Rewrite | None:
     return Rewrite(f"{parts.before}{whole}{end}{after}", rule)
 
 
-def _asks_at(words: list[Token]) -> int | None:
+def _asks_at(words: Clause) -> int | None:
     """Where the question begins: at the head, or behind a comma after a clause such as "In the
     image,".
     """
@@ -286,7 +286,7 @@ def _asks_at(words: list[Token]) -> int | None:
     return None
 
 
-def _indirect(body: str, words: list[Token]) -> tuple[str, str] | None:
+def _indirect(body: str, words: Clause) -> tuple[str, str] | None:
     """The indirect question, and the rule that made it."""
     if words[0].word in AUXILIARIES:
         if _wish(body, words) is not None:
@@ -315,7 +315,7 @@ def _indirect(body: str, words: list[Token]) -> tuple[str, str] | None:
     return _behind(body, words, at, known)
 
 
-def _behind(body: str, words: list[Token], at: int, known: str) -> tuple[str, str] | None:
+def _behind(body: str, words: Clause, at: int, known: str) -> tuple[str, str] | None:
     """The indirect form of a question word or phrase that is followed by the auxiliary at `at`."""
     if at + 1 >= len(words):
         return None
@@ -337,7 +337,7 @@ def _behind(body: str, words: list[Token], at: int, known: str) -> tuple[str, st
     return None if turned is None else (f"{question} {turned}", "open.wh")
 
 
-def _is_subject(words: list[Token], known: str, at: int) -> bool:
+def _is_subject(words: Clause, known: str, at: int) -> bool:
     """Whether a subject begins behind the auxiliary, so that the auxiliary has to move behind the
     subject.
     """
@@ -354,7 +354,7 @@ def _is_subject(words: list[Token], known: str, at: int) -> bool:
     return then in _NOMINAL and words[at + 1].word not in {"located", "placed"}
 
 
-def _head_noun(words: list[Token], known: str, start: int) -> str:
+def _head_noun(words: Clause, known: str, start: int) -> str:
     """The last noun of the first run of adjectives and nouns."""
     i = start
     while i < len(words) and known[i] in "ANRC":
@@ -362,7 +362,7 @@ def _head_noun(words: list[Token], known: str, start: int) -> str:
     return words[i - 1].word if i > start else ""
 
 
-def _wish(body: str, words: list[Token]) -> str | None:
+def _wish(body: str, words: Clause) -> str | None:
     """What "Can you (please) ..." asks to be done, unless it asks whether something can be seen."""
     if (
         words[0].word not in {"can", "could", "will", "would"}

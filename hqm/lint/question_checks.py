@@ -493,7 +493,7 @@ def _splits(made: Asked) -> bool:
     """Whether "not" stands elsewhere than at the end of the subject."""
     quoted = inside_quotes(made.clause)
     at = next(i for i, token in enumerate(made.clause) if token.word == "not" and not quoted[i])
-    plain = [*made.clause[:at], *made.clause[at + 1 :]]
+    plain = (*made.clause[:at], *made.clause[at + 1 :])
     end, worth = subject_end_with_worth(plain)
     return end is not None and worth >= 1 and at < end
 
