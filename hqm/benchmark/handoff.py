@@ -11,14 +11,15 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from hqm.benchmark.adapter import Benchmark
-from hqm.errors import DataError, UsageError
+from hqm.errors import DataError
 from hqm.files.parquet import pyarrow_library
-from hqm.files.whole import whole_folder
+from hqm.files.records import write_records
+from hqm.files.whole import fill, whole_folder
 from hqm.types import Form, Item
 
 _INSPECT = '''"""{title}: asked by inspect, in the forms that HQM made. Written by `hqm export {name} --to inspect`.
@@ -122,61 +123,47 @@ def mean(results):
 '''
 
 
-def hand_over(benchmark: Benchmark, tool: str, folder: Path, forms: Sequence[Form]) -> list[Path]:
-    """Write the folder from which a tool asks these forms; the files written.
+def hand_over(
+    benchmark: Benchmark,
+    tool: str,
+    folder: Path,
+    forms: Sequence[Form],
+) -> None:
+    """Write the folder from which a tool (`inspect` or `lmms-eval`) asks these forms.
 
     Raises
     ------
-    UsageError
-        The tool is not known.
     DataError
         A picture is missing.
     """
-    writers: dict[str, Callable[[Benchmark, Path, Sequence[Form]], Iterator[Path]]] = {
-        "inspect": _inspect,
-        "lmms-eval": _lmms_eval,
-    }
-    if tool not in writers:
-        raise UsageError(
-            f"there is no tool {tool!r} to hand forms to",
-            remedy=f"It is one of {', '.join(writers)}.",
-        )
     benchmark.prepare_images(benchmark.original)
     with whole_folder(folder) as beside:
-        written = [path.name for path in writers[tool](benchmark, beside, forms)]
-    return [folder / name for name in written]
+        write = _inspect if tool == "inspect" else _lmms_eval
+        write(benchmark, beside, forms)
 
 
-def _inspect(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Iterator[Path]:
+def _inspect(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> None:
     (folder / "images").mkdir(exist_ok=True)
     names = _pictures(benchmark, folder / "images", forms)
     for form in forms:
-        path = folder / f"{form.name}.jsonl"
         rows = (
             {**asked_row(benchmark, item, form), "image": names.get(item.image or "")}
             for item in form.items
         )
-        path.write_text(
-            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8"
-        )
-        yield path
+        write_records(folder / f"{form.name}.jsonl", rows)
     generation, name = benchmark.card.generation, benchmark.name
-    path = folder / f"{name}.py"
-    path.write_text(
-        _INSPECT.format(
-            title=benchmark.card.title,
-            name=name,
-            file=path.name,
-            max_tokens=generation.max_tokens,
-            temperature=generation.temperature,
-            top_p=generation.top_p,
-        ),
-        encoding="utf-8",
+    program = _INSPECT.format(
+        title=benchmark.card.title,
+        name=name,
+        file=f"{name}.py",
+        max_tokens=generation.max_tokens,
+        temperature=generation.temperature,
+        top_p=generation.top_p,
     )
-    yield path
+    fill(folder, {f"{name}.py": program})
 
 
-def _lmms_eval(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Iterator[Path]:
+def _lmms_eval(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> None:
     pa = pyarrow_library()
     generation, name = benchmark.card.generation, benchmark.name
     # the schema that the library `datasets` writes beside an image column, so that it decodes the
@@ -197,26 +184,18 @@ def _lmms_eval(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Ite
                     for item in form.items[start : start + 500]
                 ]
                 writer.write_table(pa.Table.from_pylist(rows, schema=schema))
-        yield path
-        settings = folder / f"{name}_{form.name}.yaml"
-        settings.write_text(
-            _LMMS_YAML.format(
-                title=benchmark.card.title,
-                name=name,
-                form=form.name,
-                parquet=path.name,
-                version=_version(benchmark),
-                max_tokens=generation.max_tokens,
-                temperature=generation.temperature,
-                top_p=generation.top_p,
-                sample=str(generation.temperature > 0).lower(),
-            ),
-            encoding="utf-8",
+        settings = _LMMS_YAML.format(
+            title=benchmark.card.title,
+            name=name,
+            form=form.name,
+            parquet=path.name,
+            version=_version(benchmark),
+            max_tokens=generation.max_tokens,
+            temperature=generation.temperature,
+            top_p=generation.top_p,
+            sample=str(generation.temperature > 0).lower(),
         )
-        yield settings
-    path = folder / "utils.py"
-    path.write_text(_LMMS_UTILS, encoding="utf-8")
-    yield path
+        fill(folder, {f"{name}_{form.name}.yaml": settings, "utils.py": _LMMS_UTILS})
 
 
 def _version(benchmark: Benchmark) -> str:

@@ -19,6 +19,7 @@ from hqm.errors import UsageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.images import ImageSource, open_images
 from hqm.files.records import toml_text, write_records
+from hqm.files.whole import fill
 from hqm.signature import digest
 from hqm.version import __version__
 
@@ -123,9 +124,6 @@ def write_folder(
     for form, rows in forms.items():
         (folder / "forms").mkdir(exist_ok=True)
         write_records(folder / "forms" / f"{form}.jsonl", rows)
-    for file, text in files.items():
-        (folder / safe_name(file)).write_text(text, encoding="utf-8")
-    (folder / "card.toml").write_text(_card(name, recipe, source, records, types), encoding="utf-8")
     unscored, why = 0.05, "as in the default policy"
     if source.respondents and recipe.unread > unscored:
         unscored, why = (
@@ -135,12 +133,17 @@ def write_folder(
                 " these; write 0.05 for models of your own"
             ),
         )
-    (folder / "policy.toml").write_text(POLICY.format(unscored=unscored, why=why), encoding="utf-8")
-    (folder / REVIEW).write_text(_review(records), encoding="utf-8")
-    (folder / "README.md").write_text(
-        _readme(name, recipe, source, records, forms), encoding="utf-8"
+    fill(
+        folder,
+        {
+            **{safe_name(file): text for file, text in files.items()},
+            "card.toml": _card(name, recipe, source, records, types),
+            "policy.toml": POLICY.format(unscored=unscored, why=why),
+            REVIEW: _review(records),
+            "README.md": _readme(name, recipe, source, records, forms),
+            ".gitignore": "out/\n",
+        },
     )
-    (folder / ".gitignore").write_text("out/\n", encoding="utf-8")
     return load(folder)
 
 

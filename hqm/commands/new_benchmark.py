@@ -27,7 +27,7 @@ from hqm.errors import DataError, UsageError
 from hqm.files.cache import is_url
 from hqm.files.images import ImageSource, open_images
 from hqm.files.records import toml_value, write_records
-from hqm.files.whole import whole_folder
+from hqm.files.whole import fill, whole_folder
 from hqm.psychometrics.bootstrap import stream
 from hqm.types import Task
 from hqm.version import REPOSITORY, __version__
@@ -220,19 +220,18 @@ def _write(
     respondents: Sequence[str],
 ) -> None:
     write_records(folder / "items.jsonl", rows)
-    (folder / "card.toml").write_text(
-        _card(name, made.task, rows, about, respondents), encoding="utf-8"
-    )
-    (folder / "README.md").write_text(
-        _readme(name, made.task, rows, about, made.pictures), encoding="utf-8"
-    )
-    (folder / "policy.toml").write_text(default_text(), encoding="utf-8")
-    (folder / ".gitignore").write_text("out/\n", encoding="utf-8")
-    workflow = folder / ".github" / "workflows" / "hqm.yml"
-    workflow.parent.mkdir(parents=True)
     action = f"{REPOSITORY.removeprefix('https://github.com/')}@v{__version__}"
-    text = _template("workflow.yml").replace("OWNER/hqm@REVISION", action)
-    workflow.write_text(text, encoding="utf-8")
+    workflow = _template("workflow.yml").replace("OWNER/hqm@REVISION", action)
+    fill(
+        folder,
+        {
+            "card.toml": _card(name, made.task, rows, about, respondents),
+            "README.md": _readme(name, made.task, rows, about, made.pictures),
+            "policy.toml": default_text(),
+            ".gitignore": "out/\n",
+            ".github/workflows/hqm.yml": workflow,
+        },
+    )
     read_items(Card.load(folder / "card.toml"), folder)  # what was written is what can be read
 
 

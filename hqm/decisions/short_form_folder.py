@@ -24,7 +24,7 @@ from hqm.decisions.shortening import Measure, Shortening, shorten_answers
 from hqm.errors import DesignError, ImageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.records import toml_text, write_records
-from hqm.files.whole import whole_folder
+from hqm.files.whole import fill, whole_folder
 from hqm.scoring.matrix import ScoreMatrix, Sums
 from hqm.scoring.metrics import Metric
 from hqm.signature import digest
@@ -263,13 +263,22 @@ def _write(
     write_records(
         place / PROVENANCE, [_provenance(calibration, i, other) for i, other in enumerate(partners)]
     )
-    text = json.dumps(calibration.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    (place / CALIBRATION).write_text(text, encoding="utf-8")
-    (place / "card.toml").write_text(_card(benchmark, calibration, items, name), encoding="utf-8")
-    (place / "policy.toml").write_text(default_text(), encoding="utf-8")
-    (place / ".gitignore").write_text("out/\n", encoding="utf-8")
-    (place / "README.md").write_text(_readme(benchmark, made, k, folder), encoding="utf-8")
-    _code(benchmark, place)
+    text = json.dumps(calibration.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+    # the prompts of judges, and an adapter that lies beside the benchmark's own card
+    asked = benchmark.prompt_names if benchmark.roles and benchmark.prompts == "hqm" else ()
+    fill(
+        place,
+        {
+            CALIBRATION: f"{text}\n",
+            "card.toml": _card(benchmark, calibration, items, name),
+            "policy.toml": default_text(),
+            ".gitignore": "out/\n",
+            "README.md": _readme(benchmark, made, k, folder),
+            **{f"prompts/{prompt}.txt": benchmark.prompt(prompt) for prompt in asked},
+        },
+    )
+    if _adapter(benchmark) is None:
+        shutil.copyfile(inspect.getfile(type(benchmark)), place / "adapter.py")
     _check_items(benchmark, items, place)
     return missing
 
@@ -324,16 +333,6 @@ def _pictures(benchmark: Benchmark, items: Sequence[Item], place: Path) -> int:
 
 def _place_of_pictures(benchmark: Benchmark) -> str:
     return benchmark.card.data.images if is_url(benchmark.card.data.images) else ""
-
-
-def _code(benchmark: Benchmark, place: Path) -> None:
-    """The prompts of judges, and an adapter that lies beside the benchmark's own card."""
-    if benchmark.roles and benchmark.prompts == "hqm":
-        for name in benchmark.prompt_names:
-            (place / "prompts").mkdir(exist_ok=True)
-            (place / "prompts" / f"{name}.txt").write_text(benchmark.prompt(name), encoding="utf-8")
-    if _adapter(benchmark) is None:
-        shutil.copyfile(inspect.getfile(type(benchmark)), place / "adapter.py")
 
 
 def _adapter(benchmark: Benchmark) -> str | None:

@@ -60,6 +60,14 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
         ) from None
 
 
+def fill(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write texts into a folder that is not yet in its place, by their names in it."""
+    for name, text in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
 @contextmanager
 def whole_folder(folder: Path) -> Iterator[Path]:
     """Yield a folder to write into, whose files are moved to `folder` at the end.

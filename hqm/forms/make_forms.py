@@ -29,6 +29,7 @@ from typing import Any
 from hqm.errors import DataError, NoRule, UsageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.records import placed_records, take
+from hqm.files.whole import write_text
 from hqm.forms.find_question import mode_of, question_of
 from hqm.forms.grammar import Rewrite
 from hqm.forms.negate import PLAINEST, at_head, flip, quoted, statement_of, whole
@@ -326,13 +327,7 @@ def write_form(form: Form, path: Path) -> None:
     """Write a form as JSON lines: the items, then what was left out."""
     rows = [item.to_dict() for item in form.items]
     rows += [{"id": out.id, "prompt": out.prompt, "left_out": out.reason} for out in form.left_out]
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(
-            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8"
-        )
-    except OSError as error:
-        raise DataError(f"it cannot be written: {error.strerror}", place=str(path)) from None
+    write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
 
 def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:

@@ -15,7 +15,7 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.errors import DataError, UsageError
 from hqm.files.cache import is_url
 from hqm.files.records import toml_text, write_records
-from hqm.files.whole import whole_folder
+from hqm.files.whole import fill, whole_folder
 from hqm.forms.make_forms import read_form, write_form
 from hqm.labels.label_store import Label
 from hqm.labels.rater_view import reviewed_forms
@@ -183,9 +183,8 @@ def _write_folder(study: Study, form: Form, lines: Sequence[Mapping[str, Any]], 
     with whole_folder(out) as place:
         write_records(place / "items.jsonl", records)
         write_records(place / PROVENANCE, [_head(study), *lines])
-        (place / "card.toml").write_text(_card(benchmark, version, plain), encoding="utf-8")
-        if not plain:
-            (place / "adapter.py").write_text(_adapter(study), encoding="utf-8")
+        adapter = {} if plain else {"adapter.py": _adapter(study)}
+        fill(place, {"card.toml": _card(benchmark, version, plain), **adapter})
 
 
 def _record(item: Item) -> dict[str, Any]:

@@ -299,18 +299,6 @@ def read_schema(name: str, folder: Path | None = None) -> Schema:
         raise DataError(f"it cannot be read: {error}", place=str(path)) from None
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Some characters of an answer, from `start` up to `end`, and what is wrong with them."""
-
-    start: int
-    end: int
-    type: str
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"start": self.start, "end": self.end, "type": self.type}
-
-
 def read_reply(
     schema: Schema, choice: str, detail: str, text: str, note: str, answer: str = ""
 ) -> dict[str, Any]:
@@ -339,7 +327,11 @@ def read_reply(
     values: dict[str, Any] = {"label": None}
     if schema.kind == "spans":
         spans = _spans(schema, _parsed(detail), answer)
-        values = {"label": 0 if spans else 1, "spans": [span.to_dict() for span in spans]}
+        names = ("start", "end", "type")
+        values = {
+            "label": 0 if spans else 1,
+            "spans": [dict(zip(names, span, strict=True)) for span in spans],
+        }
     elif schema.kind == "facts":
         sentences = [Sentence.from_dict(part) for part in _parsed(detail)]
         open_facts = sum(
@@ -387,7 +379,10 @@ def _parsed(detail: str) -> Sequence[Mapping[str, Any]]:
     return parts
 
 
-def _spans(schema: Schema, parts: Sequence[Mapping[str, Any]], answer: str) -> list[Span]:
+def _spans(
+    schema: Schema, parts: Sequence[Mapping[str, Any]], answer: str
+) -> list[tuple[int, int, str]]:
+    """The marked characters of an answer, from one place up to another, and what is wrong there."""
     known = {str(each.value) for each in schema.types}
     spans = []
     for part in parts:
@@ -401,5 +396,5 @@ def _spans(schema: Schema, parts: Sequence[Mapping[str, Any]], answer: str) -> l
             raise UsageError(
                 f"{json.dumps(part)[:200]} is no span of the answer", remedy="Reload the page."
             )
-        spans.append(Span(int(str(start)), int(str(end)), str(kind)))
-    return sorted(spans, key=lambda span: (span.start, span.end, span.type))
+        spans.append((int(str(start)), int(str(end)), str(kind)))
+    return sorted(spans)

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from hqm.errors import DataError, DesignError, UsageError
 from hqm.files.records import read_records, take
+from hqm.files.whole import write_text
 from hqm.imports.human_labels import ADJUDICATION as ADJUDICATION
 from hqm.imports.human_labels import LEAST_PROBABILITY
 from hqm.psychometrics import (
@@ -42,8 +43,6 @@ DESIGNS: tuple[Design, ...] = get_args(Design)
 
 VERSION = 1
 """The version of the file's layout, which its first line says."""
-ENDINGS = {"labels": ".labels.sqlite"}
-"""What takes the place of a plan's suffix in the names of files that belong to it."""
 
 
 def answer_digest(response: Response) -> str:
@@ -169,7 +168,7 @@ def labels_path(plan: Path) -> Path:
     >>> labels_path(Path("study/plan.jsonl")).name
     'plan.labels.sqlite'
     """
-    return plan.with_name(f"{plan.stem}{ENDINGS['labels']}")
+    return plan.with_name(f"{plan.stem}.labels.sqlite")
 
 
 def write_plan(plan: LabelPlan, path: Path) -> None:
@@ -181,18 +180,7 @@ def write_plan(plan: LabelPlan, path: Path) -> None:
     if _is_path(plan.benchmark):
         header["benchmark"] = f"./{_relative(plan.benchmark, folder)}"
     lines = [header, *(row.to_dict() for row in plan.rows)]
-    text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f"{path.name}.part")
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        raise DataError(
-            f"the plan cannot be written: {error.strerror}",
-            place=str(path),
-            remedy="Make room, or name another place.",
-        ) from None
+    write_text(path, "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines))
 
 
 def read_plan(path: Path) -> LabelPlan:
