@@ -234,8 +234,8 @@ _FISHER = _GROWS | {
 _LARGEST = 1e7
 """A number beyond this is no advice."""
 _TOO_NEAR = 8
-"""Times as many as there are: beyond it the limit lies so deep in the interval that chance alone says
-how many it would take.
+"""Times as many as there are: beyond it the limit lies so deep in the interval that chance alone
+says how many it would take.
 """
 
 

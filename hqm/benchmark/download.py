@@ -26,6 +26,7 @@ from hqm.errors import CardError, DataError, UsageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.images import Checksums
 from hqm.files.web_images import SameScheme
+from hqm.files.whole import write_text
 from hqm.signature import sha256_file
 from hqm.version import __version__
 
@@ -332,15 +333,7 @@ class _Making:
             elif made in makeable:
                 if made.path not in contents:
                     raise CardError(f"its adapter does not make {made.path}", place=self.card.name)
-                part = _part(target)
-                text = json.dumps(contents[made.path], indent=0, allow_nan=False)
-                try:
-                    part.write_text(text, encoding="utf-8")
-                    part.replace(target)
-                except OSError as error:
-                    raise DataError(
-                        f"it cannot be written: {error.strerror}", place=str(part)
-                    ) from None
+                write_text(target, json.dumps(contents[made.path], indent=0, allow_nan=False))
                 self._note(
                     target, made_from={name: self._sums(inputs[name]) for name in made.made_from}
                 )
@@ -404,9 +397,7 @@ class _Making:
             **origin,
             "by": f"hqm {__version__}",
         }
-        part = _part(self.folder / RECORD)
-        part.write_text(json.dumps(record, indent=1), encoding="utf-8")
-        part.replace(self.folder / RECORD)
+        write_text(self.folder / RECORD, json.dumps(record, indent=1))
 
     def _sums(self, path: Path) -> str | dict[str, str]:
         """The checksum of a file, or of each file of a folder."""

@@ -68,7 +68,9 @@ def probability_counts(session: Session) -> None:
 
 
 def expectations(result: Audit) -> None:
-    """Print what the expected numbers rest on, or why there is none (`hqm audit --set expected=true`)."""
+    """Print what the expected numbers rest on, or why there is none (`hqm audit --set
+    expected=true`).
+    """
     from hqm.indicators.flags import FLAGS
 
     for audited in result.audits:
@@ -587,7 +589,8 @@ _VARYING = re.compile(
     r"|(?<!answered )\b\d+",
     re.I,
 )
-"""What differs between two errors of one kind: paths, pictures, hashes, numbers but for a status."""
+"""What differs between two errors of one kind: paths, pictures, hashes, numbers but for a status.
+"""
 _REASONS = 3
 """Kinds of errors that are shown; of further ones, only how many there are."""
 

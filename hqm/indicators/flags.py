@@ -131,8 +131,8 @@ NOTES = frozenset(
         "CHANCE",
     }
 )
-"""Flags that say how a number was made, or describe the respondents, and change no decision: a sound
-benchmark has weak respondents, a close top, and some who lean towards yes.
+"""Flags that say how a number was made, or describe the respondents, and change no decision: a
+sound benchmark has weak respondents, a close top, and some who lean towards yes.
 """
 _NAMED = {
     "CEILING": ("in that range", "in_top"),

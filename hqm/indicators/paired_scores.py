@@ -126,8 +126,8 @@ def shift_of(case: Case) -> Coefficient:
 
 
 def _mean_shift(case: Case) -> Result:
-    """The mean shift; of smaller pictures or none, each respondent's own scores and paired difference
-    stand beside it.
+    """The mean shift; of smaller pictures or none, each respondent's own scores and paired
+    difference stand beside it.
     """
     shift = shift_of(case)
     if case.facet not in ("resolution", "sight"):

@@ -99,9 +99,9 @@ def type_coverage(
     """How many items, pictures and wordings stand behind every type, and whether that measures it.
 
     A type that a paper names but no item carries counts 0. A type is measurable when the standard
-    error of its score, in these answers, is at most `sem` at its upper end. Without answers the number of items
-    forecasts it: a dozen items have an error of .14. Five hundred copies of one sentence are one
-    wording.
+    error of its score, in these answers, is at most `sem` at its upper end. Without answers the
+    number of items forecasts it: a dozen items have an error of .14. Five hundred copies of one
+    sentence are one wording.
 
         index = #(types with error <= sem) / |T|        H = -sum p ln p,   evenness = H / ln |T|,
         effective = exp(H)

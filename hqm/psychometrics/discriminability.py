@@ -37,7 +37,8 @@ class PairwiseDifferences(Outcome):
     """The difference of every pair of respondents, each tested.
 
     `difference[a][b]` is the score of a minus that of b, `se` its standard error over another
-    sample of items, `p` the two-sided p-value and `adjusted` the same after Holm's correction. The diagonals are 0, NaN, NaN, NaN.
+    sample of items, `p` the two-sided p-value and `adjusted` the same after Holm's correction. The
+    diagonals are 0, NaN, NaN, NaN.
     """
 
     scores: tuple[float, ...]
@@ -458,9 +459,9 @@ def lord_error(score: npt.ArrayLike, items: int) -> Array:
 class ConditionalErrors(Outcome):
     """Errors over the range of scores, and the ranges in which differences stay unseen.
 
-    - `score, other_items, these_items`: Places of the scale with the error over other items (Lord's,
-      widened where items share a picture), and over these items (the Rasch model's), which is the
-      one that a difference of two equally able respondents has.
+    - `score, other_items, these_items`: Places of the scale with the error over other items
+      (Lord's, widened where items share a picture), and over these items (the Rasch model's), which
+      is the one that a difference of two equally able respondents has.
     - `top`: The lowest score that a full score is not told from with 80 % power, in one comparison
       at .05.
     - `bottom`: The highest score that a score of 0 is not told from.

@@ -203,8 +203,8 @@ class Relatives:
     independent: float | None = None
 
     def units(self, count: int) -> Numbers:
-        """(respondents,): the number of each one's family; its own where there are none, and that of
-        a group of equal size where there are very many.
+        """(respondents,): the number of each one's family; its own where there are none, and that
+        of a group of equal size where there are very many.
         """
         if len(self.families) not in (0, count):
             raise ValueError(f"one family label a respondent is needed, got {len(self.families)}")
@@ -416,10 +416,10 @@ def leave_one_out(
 ) -> Influence:
     """The range of a correlation over leaving out one respondent each time.
 
-    One very bad model can make a correlation by itself, or two strong ones can. Flag `DOMINANT_MODEL`: leaving one out
-    changes it by .01 or more, so that it crosses the goal or leaves the 95% interval of Fisher's z,
-    and either moves Fisher's z by more than its standard error 1/sqrt(n - 3), or the respondent has
-    a leverage above .5 in `scores`.
+    One very bad model can make a correlation by itself, or two strong ones can. Flag
+    `DOMINANT_MODEL`: leaving one out changes it by .01 or more, so that it crosses the goal or
+    leaves the 95% interval of Fisher's z, and either moves Fisher's z by more than its standard
+    error 1/sqrt(n - 3), or the respondent has a leverage above .5 in `scores`.
 
     - `statistic`: Indices of respondents -> correlation, NaN where undefined.
     - `n`: How many respondents there are.

@@ -173,9 +173,9 @@ def form_reliability(
         r_true = cov(m_A, m_B) / sqrt((s2_A - v_A)(s2_B - v_B)),   observed = r_true x attenuation
 
     For these respondents r_true is computed with each cluster of items left out; for others the
-    observed correlation's lower end is stretched as the value is. Spearman, C. (1904). The proof and measurement of
-    association between two things. American Journal of Psychology, 15, 72-101; Tukey, J. W. (1958).
-    Annals of Mathematical Statistics, 29, 614.
+    observed correlation's lower end is stretched as the value is. Spearman, C. (1904). The proof
+    and measurement of association between two things. American Journal of Psychology, 15, 72-101;
+    Tukey, J. W. (1958). Annals of Mathematical Statistics, 29, 614.
 
     - `first, second`: (respondents,): scores on each form; pairs with a missing number are left
       out.

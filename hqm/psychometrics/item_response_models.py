@@ -210,8 +210,8 @@ class ItemResponseModel(Outcome):
 
     - `intercept`: One entry an item. NaN for an item that everyone passes or fails, which has no
       finite parameter.
-    - `flags`: `UNBOUNDED`: a slope above 10, the items pass or fail like steps; how steep the data do not
-      say. `NOT_CONVERGED`.
+    - `flags`: `UNBOUNDED`: a slope above 10, the items pass or fail like steps; how steep the data
+      do not say. `NOT_CONVERGED`.
     """
 
     slope: float = math.nan

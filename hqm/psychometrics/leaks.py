@@ -290,7 +290,8 @@ def tests_in(all_views: Sequence[View]) -> int:
 class Cue:
     """One surface feature.
 
-    - `strongest`: The stratum in which it beats the commonest label most clearly (`Leakage.strata`).
+    - `strongest`: The stratum in which it beats the commonest label most clearly
+      (`Leakage.strata`).
     - `levels`: How many values the cue takes.
     """
 
@@ -328,8 +329,8 @@ class Leakage(Outcome):
     - `giveaways`: Phrases with at least 20 items of which .95 have one label, where the type's
       labels do differ.
     - `constant_types`: Types whose items all have one label, with the label: (type, label).
-    - `strata`: Each cue in all items, each type, part and type of a part, with ends of the gain that
-      hold for all of them together.
+    - `strata`: Each cue in all items, each type, part and type of a part, with ends of the gain
+      that hold for all of them together.
     """
 
     cues: tuple[Cue, ...]

@@ -43,8 +43,8 @@ def with_bounds(
     level: float,
     flags: tuple[str, ...],
 ) -> Coefficient:
-    """1 - ratio with the interval for these respondents, from the spread of the mean of all runs, and
-    the least for others.
+    """1 - ratio with the interval for these respondents, from the spread of the mean of all runs,
+    and the least for others.
     """
     runs, count = scores.shape
     value = max(0.0, 1 - ratio)
@@ -251,8 +251,8 @@ class GeneralizedRetest:
 
     @property
     def rho_average(self) -> Coefficient:
-        """The reliability of the mean over all the runs at hand, s2_mu / (s2_mu + vbar / K), with both
-        intervals carried along.
+        """The reliability of the mean over all the runs at hand, s2_mu / (s2_mu + vbar / K), with
+        both intervals carried along.
         """
         single = self.rho
         if single.status != "ok":

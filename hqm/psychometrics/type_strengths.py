@@ -95,8 +95,8 @@ class Dimensionality(Outcome):
 
     - `own`: The standard deviation of what is a type's own, over types and respondents; 0 where the
       halves of the types speak against any.
-    - `shared`: The correlation of two types' true scores: the variance of ability divided by that of
-      ability and `own` together.
+    - `shared`: The correlation of two types' true scores: the variance of ability divided by that
+      of ability and `own` together.
     - `p`: How likely so much is by chance where one ability explains all.
     - `visible`: The smallest standard deviation that this design finds with 80 % power; infinite
       where not even 2 logits are found.
@@ -351,10 +351,11 @@ def differential_functioning(
 
     Abilities are the Rasch model's, with difficulties from all respondents. The other parts are
     those in which the group is not favoured itself: parts that the test names leave the comparison,
-    until it names the same again (purification; Holland, P. W. and Thayer, D. T. (1988). Differential item performance and the Mantel-Haenszel procedure). Respondents are the
-    sample, and not their answers: over answers, the Mantel-Haenszel test names two fifths of the
-    parts where nothing is. Single items are not tested: with 10 against 10 respondents, 3 logits
-    would be missed.
+    until it names the same again (purification; Holland, P. W. and Thayer, D. T. (1988).
+    Differential item performance and the Mantel-Haenszel procedure). Respondents are the sample,
+    and not their answers: over answers, the Mantel-Haenszel test names two fifths of the parts
+    where nothing is. Single items are not tested: with 10 against 10 respondents, 3 logits would be
+    missed.
 
     - `scores`: (respondents, items) from 0 to 1. `parts`: (items,): type or side of the key.
     - `groups`: (respondents,): families. One with 5 members against 5 others is described; from 10

@@ -1,5 +1,5 @@
-"""What names say of respondents: their kinds, in one table with the class that answers and what that
-takes, and their families.
+"""What names say of respondents: their kinds, in one table with the class that answers and what
+that takes, and their families.
 
 Another package brings a kind by an entry point of the group `hqm.respondents`, whose name is the
 kind and whose value is the class: `echo = "my_package.echo:EchoRespondent"`. The class is made from

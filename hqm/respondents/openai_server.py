@@ -177,8 +177,9 @@ def _mode_of(name: RespondentName) -> str:
 # as long as the server says while the others go on; where the server turns away
 # whatever it is asked, and at 503 with a time, nobody asks until then. What still fails comes
 # back in the state `error`, with the reason; the others go on. What a server refuses to answer
-# for good (400, 403, 413, 451, ...) is marked as final, and so is a reply that holds no answer. A refused key, an unknown model or a
-# redirection ends the respondent at once; so does a 403 as long as nothing was answered.
+# for good (400, 403, 413, 451, ...) is marked as final, and so is a reply that holds no answer. A
+# refused key, an unknown model or a redirection ends the respondent at once; so does a 403 as long
+# as nothing was answered.
 #
 # Each answer is handed over as it comes, and the next request begins when that answer is stored:
 # a killed run repeats no more than the requests in flight. Requests go out picture by picture,

@@ -1,5 +1,5 @@
-"""Run a server as long as the process that started it: `python -m hqm.respondents.server_process LOG
-PROGRAM ARGUMENT...`.
+"""Run a server as long as the process that started it: `python -m hqm.respondents.server_process
+LOG PROGRAM ARGUMENT...`.
 
 The keeper runs the program in a session of its own and reads its own standard input, which its
 owner holds open. When that ends, because the owner closed it or because the owner was killed, the

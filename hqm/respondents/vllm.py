@@ -1,7 +1,7 @@
 """A model that vLLM serves on this machine: the server is started for the run and stopped after it.
 
-vLLM pins its own torch and transformers, so it lives in an environment of its own; `--set vllm=...` names
-that, and nothing of it is imported. Each request carries its own seed, as for any server; the
+vLLM pins its own torch and transformers, so it lives in an environment of its own; `--set vllm=...`
+names that, and nothing of it is imported. Each request carries its own seed, as for any server; the
 server itself is started with the base seed. The requests come picture by picture, which is what its
 prefix cache needs.
 

@@ -96,7 +96,9 @@ def plain(text: str) -> str:
 
 
 def with_plain_digits(text: str) -> str:
-    """A text with superscripts, subscripts and signs for fractions written out: 10⁻⁵ is 10^-5, ½ is 1/2."""
+    """A text with superscripts, subscripts and signs for fractions written out: 10⁻⁵ is 10^-5, ½ is
+    1/2.
+    """
     if text.isascii():
         return text
     text = re.sub(r"10([⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)", lambda m: f"10^{m[1].translate(_SUPERSCRIPTS)}", text)

@@ -1,8 +1,8 @@
 """Which GPUs the models of a run stand on: by the bytes of their weights and the memory of each
 GPU.
 
-Several small models share a GPU, one that is too large for a GPU spans several of a machine. Nothing
-here asks Ray or a GPU: the nodes are values, so that a plan and a run place alike.
+Several small models share a GPU, one that is too large for a GPU spans several of a machine.
+Nothing here asks Ray or a GPU: the nodes are values, so that a plan and a run place alike.
 """
 
 from __future__ import annotations
@@ -136,7 +136,8 @@ class Model:
 
     name: str
     weights: float
-    """Bytes as they stand on a GPU: in half precision, unless it was asked for in another format."""
+    """Bytes as they stand on a GPU: in half precision, unless it was asked for in another format.
+    """
     cpus: float = 1
     gpus: float | None = None
     """The GPUs; None where the weights decide."""

@@ -1,5 +1,5 @@
-"""The requests on a Ray cluster: actors on as many GPUs as their model needs (`placement`), or on so
-many CPUs; each takes a shard of pictures at a time.
+"""The requests on a Ray cluster: actors on as many GPUs as their model needs (`placement`), or on
+so many CPUs; each takes a shard of pictures at a time.
 
 The driver hands out shards, collects batches as they are ready, and alone writes the store. An
 actor that is lost, with its process or its node, costs nothing but time: what it had not sent back
