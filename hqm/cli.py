@@ -15,7 +15,7 @@ import typer
 from typer.main import get_command
 
 from hqm.commands import help
-from hqm.commands.help import WIDTH, CommandGroup, GroupedCommand, Program
+from hqm.commands.help import WIDTH, CommandGroup, GroupedCommand
 from hqm.commands.interrupt import FAILURE, Interrupted, report_failure
 from hqm.commands.shared import command
 from hqm.errors import HQMError, UsageError
@@ -135,7 +135,7 @@ def program(names: Iterable[str] | None = None) -> typer.Typer:
         others = {point.name for point in entry_points(group=GROUP)}
         names = [*COMMANDS, *sorted(others - COMMANDS.keys())]
     about = "A psychometric auditor for hallucination benchmarks of large vision-language models."
-    whole = typer.Typer(name="hqm", cls=Program, help=about, **_SETTINGS)
+    whole = typer.Typer(name="hqm", cls=CommandGroup, help=about, **_SETTINGS)
     whole.callback()(_program)
     label = typer.Typer(name="label", cls=CommandGroup, help=_LABEL_HELP, **_SETTINGS)
     for name in names:

@@ -10,7 +10,7 @@ from typing import Any
 
 from hqm.administration.asks import Asks, Assignment, StoredRespondent
 from hqm.benchmark.adapter import Adapter, Benchmark
-from hqm.errors import DesignError
+from hqm.errors import DesignError, UsageError
 from hqm.forms.make_forms import draw_of
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix, texts_read
 from hqm.scoring.score_cache import Verdicts
@@ -377,6 +377,26 @@ def forms_of(
     if len(forms[ORIGINAL].items) == 0:
         raise DesignError(f"{benchmark.name} has no original form")
     return tuple(forms.values())
+
+
+def form_named(benchmark: Benchmark, name: str) -> Form:
+    """The form of this name: the original, one that rules make, or one of the benchmark's own.
+
+    Raises
+    ------
+    UsageError
+        There is none.
+    """
+    forms = {form.name: form for form in forms_of(benchmark, rewordings={name} - {ORIGINAL})}
+    if name not in forms:
+        known = dict.fromkeys([ORIGINAL, *REWORDINGS, *forms])
+        raise UsageError(
+            f"{benchmark.name} has no form {name!r}",
+            remedy=f"It has {', '.join(known)}.",
+            given=name,
+            known=known,
+        )
+    return forms[name]
 
 
 def forms_held(store: Store, benchmark: Benchmark, extra: Sequence[Form] = ()) -> dict[str, Form]:

@@ -19,7 +19,7 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.errors import DataError
 from hqm.files.parquet import pyarrow_library
 from hqm.files.records import write_records
-from hqm.files.whole import fill, whole_folder
+from hqm.files.whole import whole_folder, write_texts
 from hqm.types import Form, Item
 
 _INSPECT = '''"""{title}: asked by inspect, in the forms that HQM made. Written by `hqm export {name} --to inspect`.
@@ -160,7 +160,7 @@ def _inspect(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> None:
         temperature=generation.temperature,
         top_p=generation.top_p,
     )
-    fill(folder, {f"{name}.py": program})
+    write_texts(folder, {f"{name}.py": program})
 
 
 def _lmms_eval(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> None:
@@ -195,7 +195,7 @@ def _lmms_eval(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Non
             top_p=generation.top_p,
             sample=str(generation.temperature > 0).lower(),
         )
-        fill(folder, {f"{name}_{form.name}.yaml": settings, "utils.py": _LMMS_UTILS})
+        write_texts(folder, {f"{name}_{form.name}.yaml": settings, "utils.py": _LMMS_UTILS})
 
 
 def _version(benchmark: Benchmark) -> str:

@@ -19,7 +19,7 @@ from hqm.errors import UsageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.images import ImageSource, open_images
 from hqm.files.records import toml_text, write_records
-from hqm.files.whole import fill
+from hqm.files.whole import write_texts
 from hqm.signature import digest
 from hqm.version import __version__
 
@@ -133,7 +133,7 @@ def write_folder(
                 " these; write 0.05 for models of your own"
             ),
         )
-    fill(
+    write_texts(
         folder,
         {
             **{safe_name(file): text for file, text in files.items()},

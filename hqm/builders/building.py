@@ -435,18 +435,3 @@ def _notes(draft: Draft, left_out: int, attempt: int) -> tuple[str, ...]:
             " answers away"
         )
     return tuple(notes)
-
-
-def given_number(items: int) -> int:
-    """The number of items, if it is one that can be built.
-
-    Raises
-    ------
-    UsageError
-        It is not.
-    """
-    if not 2 <= items <= 200_000:
-        raise UsageError(
-            f"{items} items cannot be built", remedy="Ask for 2 to 200,000 with --items."
-        )
-    return items

@@ -56,7 +56,12 @@ def build(
     items: Annotated[
         int,
         typer.Option(
-            "--items", rich_help_panel=WHAT, metavar="N", help="How many items are wanted."
+            "--items",
+            rich_help_panel=WHAT,
+            min=2,
+            max=200_000,
+            metavar="N",
+            help="How many items are wanted.",
         ),
     ] = 300,
     seed: Annotated[
@@ -123,7 +128,7 @@ def build(
     What the recipe says that its result must not have is measured and printed. Where the result has
     it, the command says by how much, and ends with status 1.
     """
-    from hqm.builders.building import OFFLINE, given_number
+    from hqm.builders.building import OFFLINE
     from hqm.builders.building import build as build_from
 
     asks_models = writer != OFFLINE or checker != OFFLINE
@@ -135,7 +140,7 @@ def build(
             recipe,
             source,
             out,
-            items=given_number(items),
+            items=items,
             seed=seed,
             images=images,
             reviewed=reviewed,

@@ -30,10 +30,9 @@ from hqm.errors import UsageError
 from hqm.files.whole import write_text
 from hqm.respondents.base import waiting
 from hqm.respondents.kinds import all_kinds
-from hqm.types import PARALLEL, REWORDINGS
+from hqm.types import PARALLEL
 
 if TYPE_CHECKING:
-    from hqm.benchmark.adapter import Benchmark
     from hqm.types import Form
 
 
@@ -295,6 +294,7 @@ def forms(
     It prints how many items each rule made, with examples, what was left out and why, changes of
     mode, and what the linter finds in the wordings.
     """
+    from hqm.administration.stored_answers import form_named
     from hqm.benchmark.items import one_part
     from hqm.benchmark.registry import load_all
     from hqm.forms.make_forms import wordings_of, write_form
@@ -304,7 +304,7 @@ def forms(
     for member in loaded:
         names = [form] if number is None else wordings_of(member.card.task, number)[1:]
         for name in names:
-            parallel = _made(member, name)
+            parallel = form_named(member, name)
             original, part = member.original, options.what.part
             if part:
                 original = one_part(original, part, member.name)
@@ -325,17 +325,6 @@ def forms(
                 path = out.with_name(f"{'-'.join([out.stem, *parts])}{out.suffix}")
                 write_form(parallel, path)
                 print(f"written: {path}")
-
-
-def _made(benchmark: Benchmark, name: str) -> Form:
-    """A form of a benchmark by its name."""
-    from hqm.administration.stored_answers import forms_of
-
-    made = {form.name: form for form in forms_of(benchmark, rewordings=[name])}
-    if name not in made:
-        known = ", ".join(dict.fromkeys([*REWORDINGS, *list(made)[1:]]))
-        raise UsageError(f"{benchmark.name} has no form {name!r}", remedy=f"It has {known}.")
-    return made[name]
 
 
 def _rewritten(

@@ -211,36 +211,6 @@ def every_command(program: Any) -> dict[str, Any]:
     return commands
 
 
-MOVED = {
-    "plan": "hqm audit NAME --dry-run",
-    "run": "hqm audit NAME --no-report",
-    "card": "hqm report AUDIT --card",
-    "verify": "hqm report AUDIT --verify SIGNATURE",
-    "completion": "hqm --completion SHELL",
-}
-"""Commands of version 0.1, and what does the same now; version 0.3 forgets them."""
-
-MOVED_OPTIONS = {
-    "audit --table": "`hqm table FILE` audits a published table.",
-    "audit --report": "The report is report.html in the folder of --out.",
-    "report --no-siunitx": "It is gone: no table needs siunitx.",
-    "compare --no-siunitx": "It is gone: no table needs siunitx.",
-}
-"""Options of version 0.1 that are no setting now, each with what does the same."""
-
-
-class Program(CommandGroup):
-    """`hqm` itself: a command of the last version is answered with what does the same now."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command of the first word."""
-        if args and args[0] in MOVED and args[0] not in self.commands:
-            raise UsageError(
-                f"the command {args[0]!r} has moved", remedy=f"Write `{MOVED[args[0]]}`."
-            )
-        return super().resolve_command(ctx, args)
-
-
 def _room() -> int:
     """Return the width of a help page: that of the terminal, but at most `WIDTH`."""
     return max(min(shutil.get_terminal_size().columns, WIDTH) - 2, 30)
@@ -280,7 +250,7 @@ class GroupedCommand(TyperCommand):
             if hasattr(error, "possibilities") and hasattr(error, "option_name"):
                 flags = [flag for parameter in self.get_params(ctx) for flag in parameter.opts]
                 flag = str(error.option_name)
-                remedy = _moved(self.name or "", flag) or meant(flag, flags)
+                remedy = _as_a_setting(flag) or meant(flag, flags)
                 vars(error).update(
                     message=f"{getattr(error, 'message', error)}. {remedy}".rstrip(),
                     possibilities=None,
@@ -304,14 +274,12 @@ class GroupedCommand(TyperCommand):
                 formatter.write_dl(records, col_max=min(30, formatter.width // 3))
 
 
-def _moved(command: str, flag: str) -> str:
-    """Say what replaces an option of version 0.1; return an empty text for other options."""
-    singular = {"level": "levels", "role": "roles"}
-    name = flag.removeprefix("--").replace("-", "_")
-    option = OPTIONS.get(singular.get(name, name))
-    if option is not None and option.setting is not None:
-        return f"It is a setting now: write --set {option.name}=VALUE, or a line in hqm.toml."
-    return MOVED_OPTIONS.get(f"{command} {flag}", "")
+def _as_a_setting(flag: str) -> str:
+    """Say how a setting is written that somebody takes for an option; empty for what is none."""
+    option = OPTIONS.get(flag.removeprefix("--").replace("-", "_"))
+    if option is None or option.setting is None:
+        return ""
+    return f"It is a setting: write --set {option.name}=VALUE, or a line in hqm.toml."
 
 
 def _complete(candidates: Any, _ctx: Any, incomplete: str) -> list[Any]:

@@ -22,11 +22,10 @@ from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, Generat
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, mean, model_graded_qa, scorer, stderr
 from inspect_ai.solver import TaskState, generate
 
-from hqm.administration.stored_answers import forms_of
+from hqm.administration.stored_answers import form_named
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.handoff import asked_row, picture_path
 from hqm.benchmark.registry import load
-from hqm.errors import UsageError
 from hqm.types import Form, Item, Response
 
 REPORT, POLICY = "HQM_REPORT", "HQM_POLICY"
@@ -55,7 +54,7 @@ def benchmark(
         Models that judge each answer beside one another; HQM's own scoring unless given.
     """
     whole = load(name)
-    asked = _form_named(whole, form)
+    asked = form_named(whole, form)
     whole.prepare_images(whole.original)
     samples = [_sample(whole, item, asked) for item in asked.items]
     models = graders.split(",") if isinstance(graders, str) else graders
@@ -73,14 +72,6 @@ def benchmark(
             seed=seed,
         ),
     )
-
-
-def _form_named(whole: Benchmark, name: str) -> Form:
-    forms = {each.name: each for each in forms_of(whole, rewordings=[name])}
-    if name not in forms:
-        known = ", ".join(forms)
-        raise UsageError(f"{whole.name} has no form {name!r}", remedy=f"It has {known}.")
-    return forms[name]
 
 
 def _sample(whole: Benchmark, item: Item, form: Form) -> Sample:
@@ -101,7 +92,7 @@ def _sample(whole: Benchmark, item: Item, form: Form) -> Sample:
 def verdict(name: str, form: str = "original") -> Scorer:
     """Score answers as HQM scores the benchmark; what cannot be read has no score."""
     whole = load(name)
-    items = _form_named(whole, form).by_id
+    items = form_named(whole, form).by_id
 
     async def score(state: TaskState, target: Target) -> Score:
         text = state.output.completion

@@ -15,7 +15,6 @@ from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW, OUTPUT, WHAT, WHO, RunOptions
 from hqm.commands.shared import existing, readable, session_of, store_path
 from hqm.errors import DataError, UsageError
-from hqm.types import ORIGINAL
 
 if TYPE_CHECKING:
     from hqm.benchmark.adapter import Benchmark
@@ -340,24 +339,14 @@ def _items(
     benchmark: Benchmark, form_name: str, form_file: str
 ) -> tuple[list[Candidate], str, bool]:
     """The items of a form, for their review."""
-    from hqm.administration.stored_answers import forms_of
+    from hqm.administration.stored_answers import form_named
     from hqm.forms.make_forms import read_form
     from hqm.labels.study_plan import Candidate, item_digest
 
     if form_file:
         form = read_form(Path(form_file), benchmark.original, form_name)
     else:
-        every = {
-            each.name: each for each in forms_of(benchmark, rewordings={form_name} - {ORIGINAL})
-        }
-        if form_name not in every:
-            raise UsageError(
-                f"{benchmark.name} has no form {form_name!r}",
-                remedy=f"It has {', '.join(every)}.",
-                given=form_name,
-                known=every,
-            )
-        form = every[form_name]
+        form = form_named(benchmark, form_name)
     candidates = [
         Candidate(
             item=i.id, respondent="", cluster=i.cluster or i.image or i.id, digest=item_digest(i)

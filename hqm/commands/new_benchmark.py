@@ -27,7 +27,7 @@ from hqm.errors import DataError, UsageError
 from hqm.files.cache import is_url
 from hqm.files.images import ImageSource, open_images
 from hqm.files.records import toml_value, write_records
-from hqm.files.whole import fill, whole_folder
+from hqm.files.whole import whole_folder, write_texts
 from hqm.psychometrics.bootstrap import stream
 from hqm.types import Task
 from hqm.version import REPOSITORY, __version__
@@ -222,7 +222,7 @@ def _write(
     write_records(folder / "items.jsonl", rows)
     action = f"{REPOSITORY.removeprefix('https://github.com/')}@v{__version__}"
     workflow = _template("workflow.yml").replace("OWNER/hqm@REVISION", action)
-    fill(
+    write_texts(
         folder,
         {
             "card.toml": _card(name, made.task, rows, about, respondents),

@@ -24,7 +24,7 @@ from hqm.decisions.shortening import Measure, Shortening, shorten_answers
 from hqm.errors import DesignError, ImageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.records import toml_text, write_records
-from hqm.files.whole import fill, whole_folder
+from hqm.files.whole import whole_folder, write_texts
 from hqm.scoring.matrix import ScoreMatrix, Sums
 from hqm.scoring.metrics import Metric
 from hqm.signature import digest
@@ -266,7 +266,7 @@ def _write(
     text = json.dumps(calibration.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
     # the prompts of judges, and an adapter that lies beside the benchmark's own card
     asked = benchmark.prompt_names if benchmark.roles and benchmark.prompts == "hqm" else ()
-    fill(
+    write_texts(
         place,
         {
             CALIBRATION: f"{text}\n",

@@ -60,7 +60,7 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
         ) from None
 
 
-def fill(folder: Path, texts: Mapping[str, str]) -> None:
+def write_texts(folder: Path, texts: Mapping[str, str]) -> None:
     """Write texts into a folder that is not yet in its place, by their names in it."""
     for name, text in texts.items():
         path = folder / name

@@ -15,7 +15,7 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.errors import DataError, UsageError
 from hqm.files.cache import is_url
 from hqm.files.records import toml_text, write_records
-from hqm.files.whole import fill, whole_folder
+from hqm.files.whole import whole_folder, write_texts
 from hqm.forms.make_forms import read_form, write_form
 from hqm.labels.label_store import Label
 from hqm.labels.rater_view import reviewed_forms
@@ -184,7 +184,7 @@ def _write_folder(study: Study, form: Form, lines: Sequence[Mapping[str, Any]], 
         write_records(place / "items.jsonl", records)
         write_records(place / PROVENANCE, [_head(study), *lines])
         adapter = {} if plain else {"adapter.py": _adapter(study)}
-        fill(place, {"card.toml": _card(benchmark, version, plain), **adapter})
+        write_texts(place, {"card.toml": _card(benchmark, version, plain), **adapter})
 
 
 def _record(item: Item) -> dict[str, Any]:
