@@ -432,8 +432,8 @@ _BEYOND = 100.0
 
 
 def unit_of(audit: BenchmarkAudit, estimate: Estimate) -> str:
-    """What stands beside an estimate's number: its unit, and percentage points or percent where
-    that is what it says.
+    """Return the unit that stands beside an estimate's number: points, percentage points, percent
+    or that of its indicator; empty where there is no number.
     """
     indicator = indicator_named(estimate.indicator.rpartition(".")[2])
     if indicator is None or estimate.value is None:

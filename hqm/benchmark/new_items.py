@@ -104,7 +104,7 @@ def parse_columns(texts: Sequence[str]) -> dict[str, str]:
 def choose_columns(
     columns: Sequence[str], pictures: Sequence[str], wanted: Mapping[str, str], place: str
 ) -> Chosen:
-    """The column of every field.
+    """Choose the column of every field: the named one, else one with a usual name.
 
     Parameters
     ----------

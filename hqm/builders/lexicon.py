@@ -216,7 +216,7 @@ def with_article(name: str) -> str:
 
 
 def is_mass(name: str) -> bool:
-    """Whether a name is of a mass, which nobody counts."""
+    """Whether a name is a mass noun, such as water, which nobody counts."""
     return name.split()[-1] in _MASS | _ONE_OF
 
 

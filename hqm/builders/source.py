@@ -31,7 +31,7 @@ _MODULES = ("shapes", "coco", "visual_genome", "gqa", "amber", "captions", "valo
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Annotations, read."""
+    """The annotations of a source, read into scene graphs."""
 
     name: str
     reader: str

@@ -37,7 +37,7 @@ _SCENES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewBenchmark:
-    """What was written."""
+    """The folder of a new benchmark: what was written, and what of the source was read."""
 
     folder: Path
     task: Task

@@ -94,7 +94,7 @@ def expectations(result: Audit) -> None:
 
 
 def study_status(status: StudyStatus) -> None:
-    """`hqm label status`: raters, agreement, labels, width."""
+    """Print how a study with people stands: raters, agreement, labels, width."""
     print(
         f"{status.labelled} of {status.rows} have a label, {status.overlapping} have two or more."
     )
@@ -143,7 +143,7 @@ def study_status(status: StudyStatus) -> None:
 
 
 def key_effect(effect: KeyEffect) -> None:
-    """`hqm audit --key`: what the corrected key changes."""
+    """Print what a corrected key changes in scores, ranks and reliability."""
     number = _tables().number
     rows = [
         (
@@ -175,7 +175,7 @@ def key_effect(effect: KeyEffect) -> None:
 
 
 def judgements(taken_files: TakenJudgements | None) -> None:
-    """`hqm audit --judgements`: how the rows of the files were taken; beside the results, which may
+    """Print how the rows of files of judgements were matched, on the error stream: the results may
     be JSON.
     """
     for matching in taken_files.matchings if taken_files else ():
@@ -187,7 +187,7 @@ def judgements(taken_files: TakenJudgements | None) -> None:
 def taken(
     benchmark: Benchmark, logs: Taken, compared: Sequence[ScoreComparison], as_json: bool
 ) -> None:
-    """`hqm import --benchmark`: how the rows found their items, and where the tools' scores differ
+    """Print how the rows of imported logs found their items, and where the tools' scores differ
     from HQM's.
     """
     scores = [comparison.to_dict() for comparison in compared]
@@ -295,7 +295,7 @@ def stopped_run(run: StoppedRun) -> None:
 
 
 def findings(checked: Sequence[Checked], selection: Selection, as_json: bool) -> None:
-    """`hqm check`."""
+    """Print what the linter found in benchmarks, and what the data hold."""
     reports = [report.to_dict(selection) for report in checked]
     if as_json:
         print_json(reports)
@@ -322,7 +322,7 @@ _LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 def github_annotations(checked: Checked, selection: Selection, file: str) -> None:
-    """`hqm check --github`: an annotation a finding."""
+    """Print an annotation of GitHub for every finding of a benchmark."""
     for row in (finding.to_dict() for finding in checked.wanted(selection)):
         title = f"{row['code']} {row['name']}"
         text = f"{checked.benchmark}: {row['sentence']}. {row['remedy']}"
@@ -369,7 +369,7 @@ def _leaks(strata: Sequence[Stratum]) -> None:
 
 
 def made(new: NewBenchmark) -> None:
-    """`hqm new`: what was read and written, and what to do next."""
+    """Print what was read and written for a new benchmark, and what to do next."""
     pictures = f", {new.pictures} pictures" if new.pictures else ""
     print(f"{new.folder}: {new.items} {new.task} items{pictures}")
     words = {"prompt": "question", "target": "answer"}
@@ -394,8 +394,8 @@ def made(new: NewBenchmark) -> None:
 
 
 def gate(result: Gate, github: bool, as_json: bool) -> None:
-    """`hqm gate`: a line a test, the reasons of what did not pass, and one that says what it comes
-    to.
+    """Print a line for each test of a policy, the reasons for what did not pass, and the
+    outcome.
     """
     if as_json:
         print_json(result.to_dict())
@@ -422,7 +422,7 @@ def gate(result: Gate, github: bool, as_json: bool) -> None:
 
 
 def forms(name: str, original: Form, parallel: Form, examples: int) -> None:
-    """`hqm forms`."""
+    """Print how many items have a parallel form, by which rules, and why others have none."""
     from hqm.forms.make_forms import count_modes, count_reasons, count_rules
 
     print(
@@ -463,7 +463,7 @@ def _question(item: Any) -> str:
 
 
 def plan(made: Plan, as_json: bool) -> None:
-    """`hqm audit --dry-run` and `--dry-run`."""
+    """Print what a run would ask, take and cost (`hqm audit --dry-run`)."""
     forecasts = made.forecasts
     columns = [asdict(forecast) for forecast in forecasts.values()]
     totals: dict[str, Any] = {}
@@ -635,7 +635,7 @@ def spent(totals: Sequence[Spent]) -> None:
 
 
 def fetched(results: Mapping[Card, Sequence[Fetched]], as_json: bool) -> None:
-    """`hqm fetch`."""
+    """Print what became of the files of each release."""
     from hqm.benchmark.download import summary
 
     if as_json:
@@ -671,7 +671,7 @@ def fetched(results: Mapping[Card, Sequence[Fetched]], as_json: bool) -> None:
 
 
 def file_score(score: FileScore, as_json: bool) -> None:
-    """`hqm score`."""
+    """Print the scores of one file of answers."""
     from hqm.scoring.rules import advice_on_cut
 
     for note in score.notes:
@@ -728,7 +728,7 @@ def _exact(value: float | None) -> str:
 
 
 def table_audit(audit: TableAudit) -> None:
-    """`hqm audit --table`."""
+    """Print the audit of a published table."""
     tables = _tables()
     print_table(
         f"{audit.table}: {len(audit.respondents)} respondents",
@@ -760,7 +760,7 @@ def table_audit(audit: TableAudit) -> None:
 
 
 def coefficients(result: Audit) -> None:
-    """`hqm audit --all`: the table of indicators of every benchmark, and what else was measured."""
+    """Print the table of indicators of every benchmark, and what else was measured."""
     for audited in result.audits:
         n = len(audited.respondents)
         print(f"\n{audited.title}: {audited.n_items} items, {n} respondent{'' if n == 1 else 's'}")

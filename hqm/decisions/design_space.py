@@ -56,7 +56,7 @@ class Target:
         return f"{self.figure}[{self.kind}]" if self.kind else self.figure
 
     def met(self, value: float) -> bool:
-        """Whether a value reaches the target; what is rounding does not count."""
+        """Whether a value reaches the target, within rounding."""
         slack = 1e-9 * max(1.0, abs(self.value))
         return value >= self.value - slack if self.precision.higher else value <= self.value + slack
 

@@ -188,7 +188,7 @@ class _Reader:
             )
 
     def next(self) -> str:
-        """The next character that is no blank, which stays."""
+        """Return the next character that is not blank, without consuming it."""
         while True:
             while self.at < len(self.text):
                 if not self.text[self.at].isspace():

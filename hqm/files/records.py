@@ -240,7 +240,7 @@ def csv_rows(text: str, place: str, delimiter: str = ",") -> Iterator[tuple[int,
 def text_rows(
     lines: _Lines, delimiter: str, place: Callable[[int, int], str]
 ) -> Iterator[tuple[int, int, list[str]]]:
-    """Number (the heading is 0), first line and cells of every row; blank lines are none.
+    """Yield each row's number (the heading is 0), first line and cells; blank lines are skipped.
 
     Quotes are taken strictly: a quote that is not closed would swallow the rows behind it. `place`
     names a row by its number and its first line.

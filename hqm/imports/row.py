@@ -357,7 +357,7 @@ def one_of(value: Any, known: Iterable[str], what: str, place: str) -> str:
 
 
 def form_of(forms: Mapping[str, Form], name: str, place: str) -> Form:
-    """The form of a name.
+    """Return the form with this name.
 
     Raises
     ------

@@ -243,7 +243,7 @@ def partial_pearson(
 
 
 def _partial(table: Array) -> float:
-    """The same by its formula; NaN where one of three numbers does not vary."""
+    """The partial correlation of the first two rows given the third; NaN where one is constant."""
     if any(is_constant(row) for row in table):
         return math.nan
     r = np.asarray(np.corrcoef(table))

@@ -71,8 +71,8 @@ class Axis:
 def axes_of(
     shape: Sequence[int], names: Sequence[str], nested: Mapping[str, tuple[str, npt.ArrayLike]]
 ) -> tuple[Axis, ...]:
-    """The axes of scores whose levels stand group by group; groups of one level each are no
-    groups.
+    """Return the axes of an array of scores; an axis is nested where its levels fall into
+    groups of several.
     """
     axes = []
     for size, name in zip(shape, names, strict=True):

@@ -295,7 +295,7 @@ def reading_list(
 
 
 def _doubt(odds: Array, kinds: Numbers, faults: float, together: float) -> str:
-    """Why the expected number of wrong keys is none to be said; empty where it is."""
+    """Return why the expected number of wrong keys is not reported; empty where it is."""
     if _evidence(odds) < _SHOWN:
         return "able respondents fail no more items that weak ones pass than chance explains"
     if together > _TOGETHER:

@@ -615,7 +615,7 @@ class Store(StoreFile):
         return self._first("SELECT 1 FROM meta WHERE key = ?", WHOLE) is not None
 
     def not_whole(self) -> None:
-        """From now on, the store holds answers whose administrations are not recorded."""
+        """Note that the store now holds answers whose administrations are not recorded."""
         with self._transaction():
             self._db.execute("DELETE FROM meta WHERE key = ?", (WHOLE,))
 

@@ -47,8 +47,8 @@ def wordings(name: str) -> tuple[str, ...]:
 
 
 def absent_names(graph: SceneGraph) -> list[str]:
-    """The classes that are not there, less those that something there, or a caption, may be called
-    as well.
+    """The classes that are absent, without those by whose name something present, or a word of a
+    caption, may also go.
     """
     caption_text = " ".join(graph.captions).lower()
     doubtful = {other for name in graph.present for other in near_names(name)}
