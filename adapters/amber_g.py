@@ -87,15 +87,15 @@ class _Targets(NamedTuple):
 
 
 _CATEGORIES = {
-    "nature": "sky grass cloud ground forest sea beach tree mountain lake sun water river stone desert"
-    " island rock star bush flower sunflower tussock leave moon sand ice glacier reef rainbow snow"
-    " bamboo waterfront",
+    "nature": "sky grass cloud ground forest sea beach tree mountain lake sun water river stone"
+    " desert island rock star bush flower sunflower tussock leave moon sand ice glacier reef"
+    " rainbow snow bamboo waterfront",
     "architecture": "wall floor house window door building bridge stair pier airport handrail"
     " railing stage ceiling manhole fence guardrail pipe drain tent",
-    "street view": "road sign court hydrant pole rail track line streetlamp signal cable wire bin cone"
-    " alarm flag",
-    "fruit": "apple banana orange lemon tangerine pear watermelon strawberry pineapple grape grapefruit"
-    " coconut blueberry melon peach kiwifruit cherry pulp",
+    "street view": "road sign court hydrant pole rail track line streetlamp signal cable wire bin"
+    " cone alarm flag",
+    "fruit": "apple banana orange lemon tangerine pear watermelon strawberry pineapple grape"
+    " grapefruit coconut blueberry melon peach kiwifruit cherry pulp",
     "food": "bread coffee pizza sauce broccoli wine doughnut cake sausage carrot cream juice cheese"
     " tomato egg rice shrimp cola beer snack cabbage baconic milk hot meat cowpea potato mushroom"
     " drink ginger chicken",
@@ -104,19 +104,22 @@ _CATEGORIES = {
     " monkey pigeon eagle tortoise rabbit camel seegull butterfly antelope panda fox fish pig",
     "vehicles": "car ship bicycle motorbike train truck plane bus electrombile tank yacht sailing"
     " parasail tire",
-    "furniture": "table bench chair sofa bed cabinet lounge bookshelf shelf desk mirror cushion pillow"
-    " carpet blanket curtain quilt mattress rack support holder basin sink toilet bath urinal",
+    "furniture": "table bench chair sofa bed cabinet lounge bookshelf shelf desk mirror cushion"
+    " pillow carpet blanket curtain quilt mattress rack support holder basin sink toilet bath"
+    " urinal",
     "clothing": "hat necklace glove shoe tie watch scarf ribbon backpack earphone ring bracelet"
     " sunglasses glasses earing bag umbrella tablecloth towel cloth",
     "kitchenware": "plate glass cup bottle bowl knife fork spoon scoon wineglass pot kettle grill"
     " refrigerator microwave toaster cooktop tap bucket basket vase napkin",
-    "electronics": "laptop keyboard computer mouse phone monitor camera lamp light socket controller"
-    " television telephone clock sound switch microphone ebook air-conditioning showerhead",
-    "sports and toys": "toy surfboard frisbee ball football tennis kite snowboard skate racket paddle"
-    " baseball volleyball basketball doll balloon bat net rugby goal guitar drawing saddle",
-    "household": "book rope box pen sticker tissue notebook board paper mousepad sheet luggage pad note"
-    " toothbrush flowerpot shovel card crutch telescope brush candle file magazine tape toothpaste"
-    " shampoo rod can opener money lock extinguisher baggage charcoal newspaper sanitizer showerpuff"
+    "electronics": "laptop keyboard computer mouse phone monitor camera lamp light socket"
+    " controller television telephone clock sound switch microphone ebook air-conditioning"
+    " showerhead",
+    "sports and toys": "toy surfboard frisbee ball football tennis kite snowboard skate racket"
+    " paddle baseball volleyball basketball doll balloon bat net rugby goal guitar drawing saddle",
+    "household": "book rope box pen sticker tissue notebook board paper mousepad sheet luggage pad"
+    " note toothbrush flowerpot shovel card crutch telescope brush candle file magazine tape"
+    " toothpaste shampoo rod can opener money lock extinguisher baggage charcoal newspaper"
+    " sanitizer showerpuff"
     " tinfoil spray bar",
 }
 """Fourteen categories of the objects, after Figure 6. The paper names nature, architecture, street
@@ -194,8 +197,8 @@ def _metrics(official: bool) -> Iterator[Metric]:
             f"hal.at_{at}",
             _hal(f"clean_{at}", official),
             "lower",
-            about=f"Percentage of descriptions that make something up in the first {at} percent of their"
-            " words.",
+            about=f"Percentage of descriptions that make something up in the first {at} percent of"
+            " their words.",
             digits=digits,
         )
         yield Metric(

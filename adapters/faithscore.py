@@ -143,8 +143,8 @@ def marked(text: str, official: bool = True) -> list[str]:
 def decomposed(reply: str, official: bool = True) -> dict[str, list[str]] | None:
     """Kind -> facts in a decomposer's reply; None if it has no line of facts.
 
-    >>> decomposed("Entities: There is a dog. There is a cat.\\nRelations:\\nColors: The dog is red.")
-    {'entity': ['There is a dog', 'There is a cat.'], 'relation': [], 'colour': ['The dog is red.']}
+    >>> decomposed("Entities: A dog is there. A cat is there.\\nRelations:\\nColors: It is red.")
+    {'entity': ['A dog is there', 'A cat is there.'], 'relation': [], 'colour': ['It is red.']}
     """
     facts: dict[str, list[str]] = {}
     if official and "Entities" not in reply:

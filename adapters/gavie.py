@@ -213,7 +213,10 @@ class Gavie(Benchmark):
             raise DataError(
                 "it is not the release's prompt", place=str(path), remedy="Take prompts/GAVIE.txt."
             )
-        return f"{cut['head']}\n{{regions}}\n\n{cut['here']}{{question}}\n\n{{answers}}\n\n{cut['marks']}\n{{format}}"
+        return (
+            f"{cut['head']}\n{{regions}}\n\n{cut['here']}{{question}}\n\n{{answers}}\n\n"
+            f"{cut['marks']}\n{{format}}"
+        )
 
     # --- recorded files ---
 
@@ -316,7 +319,8 @@ def _question(record: dict[str, Any], place: str) -> str:
 def read_marks(reply: str, heading: str, count: int) -> list[tuple[float | None, str]]:
     """The marks of all answers under one heading, each with the reason if there is none.
 
-    >>> text = "Relevancy:\\nscore of the answer1: 9\\nreason: ok\\nAccuracy:\\nscore of the answer1: 4/10\\nreason: no cat"
+    >>> relevancy = "Relevancy:\\nscore of the answer1: 9\\nreason: ok"
+    >>> text = f"{relevancy}\\nAccuracy:\\nscore of the answer1: 4/10\\nreason: no cat"
     >>> read_marks(text, "relevancy", 1), read_marks(text, "accuracy", 2)[1]
     ([(9.0, '')], (None, 'the reply has no accuracy of answer 2'))
     """

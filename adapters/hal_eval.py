@@ -249,7 +249,7 @@ def located(caption: str, truth: str) -> str:
     """The words of a hallucinated caption that the true one does not have, outside the longest
     common sequence of both.
 
-    >>> located("people on unicycles ride down a busy street", "people on bicycles ride down a busy street")
+    >>> located("people on unicycles ride down a street", "people on bicycles ride down a street")
     'unicycles'
     """
     words = words_of(caption)

@@ -165,7 +165,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
         # whoever closed a stream wants the files all the same
         if stream is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  it stays open
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     help.prepare()
     try:
         try:

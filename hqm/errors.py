@@ -7,7 +7,7 @@
     │   ├── AnswerError    a file of recorded answers or labels cannot be read against the benchmark
     │   ├── FieldError     a field of an item is misspelt, or holds what no question can be made of
     │   └── ImageError     a picture is missing, broken or outside its folder
-    ├── DesignError        administrations that cannot be compared, or an audit that asks the impossible
+    ├── DesignError        what cannot be compared, or an audit that asks the impossible
     ├── NoReply            a judge that gave no reply to one question
     ├── NoRule             a question that no rewriting rule fits; it has no parallel form
     ├── RespondentError    a respondent that cannot be loaded, reached or understood
@@ -42,8 +42,8 @@ class HQMError(Exception):
 
     Examples
     --------
-    >>> print(HQMError("'txt' is no field of a question", place="pope.jsonl:3", remedy="Rename it to 'text'."))
-    pope.jsonl:3: 'txt' is no field of a question. Rename it to 'text'.
+    >>> print(HQMError("'txt' is no field", place="pope.jsonl:3", remedy="Rename it to 'text'."))
+    pope.jsonl:3: 'txt' is no field. Rename it to 'text'.
     >>> print(HQMError("there is no parser 'stict'", given="stict", known=("pope", "strict")))
     there is no parser 'stict'. Did you mean 'strict'?
     """
@@ -115,7 +115,7 @@ class NoReply(HQMError):  # noqa: N818  it says what is missing
     """A judge's model gave no reply to one question; the answer in question stays unscored."""
 
 
-class NoRule(HQMError):  # noqa: N818 (it names what is missing, and is caught far more often than shown)
+class NoRule(HQMError):  # noqa: N818  it says what is missing
     """A question that no rewriting rule fits; it stays out of the parallel form and is listed."""
 
     def __init__(self, prompt: str, reason: str) -> None:

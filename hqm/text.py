@@ -99,7 +99,7 @@ def unique_columns(names: Sequence[str], place: str) -> None:
 
 
 def annotation(level: str, title: str, text: str, file: str = "") -> str:
-    """Return the GitHub workflow command that shows a note on the page of a run, at a file if named.
+    """Return the GitHub workflow command that shows a note on a run's page, at a file if named.
 
     >>> annotation("warning", "mine: D101", "two, of 3%", "items.jsonl")
     '::warning file=items.jsonl,title=mine%3A D101::two, of 3%25'

@@ -167,7 +167,8 @@ def quality(
         notes=(
             "Intervals: 95%, over models, with an asterisk over items for these models alone.",
             "rho_G: reliability of one run. ICC: ICC(A,1), agreement. Shift: of the mean score by"
-            " the other wording. Types alone: how many have a standard error of .03 or less, are above chance and leak no answers.",
+            " the other wording. Types alone: how many have a standard error of .03 or less, are"
+            " above chance and leak no answers.",
             *marks,
             "There is no column of averages, because test-retest and parallel forms measure"
             " different errors and their mean measures neither.",

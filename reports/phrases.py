@@ -408,7 +408,8 @@ class Terms:
             self._met.add(term)
             meaning = escape(f"{term}: {TERMS[term][1]}.")
             word = escape(found_at[0])
-            out += f'{escape(rest[: found_at.start()])}<dfn tabindex="0" data-means="{meaning}">{word}</dfn>'
+            before = escape(rest[: found_at.start()])
+            out += f'{before}<dfn tabindex="0" data-means="{meaning}">{word}</dfn>'
             rest = rest[found_at.end() :]
         return f"{out}{escape(rest)}"
 

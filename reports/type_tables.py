@@ -236,7 +236,8 @@ def _alike(estimate: Estimate) -> str:
     tested = (
         "p is adjusted over all rows (Holm)."
         if estimate.detail.get("tested")
-        else "With fewer than 10 models against 10 others this describes these models; it is no test."
+        else "With fewer than 10 models against 10 others this describes these models; it is no"
+        " test."
     )
     return (
         "How much easier (or harder, below 0) a part is for a family than its answers to the other"
@@ -251,8 +252,8 @@ def _where(estimate: Estimate) -> str:
     return (
         "The standard error of a score where the score is: over other items of the same kind"
         " (Lord), and over these items, as differences between models have it (Rasch). From"
-        f" {number(estimate.value)} on (or better), a model is not told from a full score with 80% power."
-        f"{there}"
+        f" {number(estimate.value)} on (or better), a model is not told from a full score with 80%"
+        f" power.{there}"
     )
 
 

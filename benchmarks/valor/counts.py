@@ -55,7 +55,8 @@ _PHRASES = (
     "sense of",
 )
 _VERBS = frozenset(
-    "complements complement towards through holding using appears penetrating reads separated has".split()
+    "complements complement towards through holding using appears penetrating reads separated"
+    " has".split()
 )
 
 
@@ -382,9 +383,11 @@ def count(
     """The counts of one caption.
 
     >>> found = {"matched_objects": {"dog": "dog"}, "broader_concept": {"animal": "cat"}}
-    >>> count("object_existence", ["dog", "cat", "cat"], ["dog", "dog", "animal", "hat"], found)
-    Counts(generated=4, faithful=2, truth=2, covered=1, all_faithful=False, all_covered=False, covered_alone=-1)
-    >>> count("object_existence", ["dog", "cat", "cat"], ["dog", "dog", "animal", "hat"], found, official=False).faithful
+    >>> truth, said = ["dog", "cat", "cat"], ["dog", "dog", "animal", "hat"]
+    >>> made = count("object_existence", truth, said, found)
+    >>> made.generated, made.faithful, made.truth, made.covered
+    (4, 2, 2, 1)
+    >>> count("object_existence", truth, said, found, official=False).faithful
     3
     """
     if part == "object_existence":

@@ -366,8 +366,8 @@ def _search(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
     worst = max(judged, key=lambda row: float(row["detectable"]), default=None)
     for row in small:
         remedy = Remedy(
-            f"Raise the number of items in {row['name']} to {_enough(benchmark)}; or drop the claim on"
-            " it; or set `limits.leak_found` to 1",
+            f"Raise the number of items in {row['name']} to {_enough(benchmark)}; or drop the claim"
+            " on it; or set `limits.leak_found` to 1",
             20.0,
         )
         yield _absent(benchmark, f"{what} in {row['name']}", str(row["reason"]), remedy, reason)

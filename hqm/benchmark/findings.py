@@ -691,8 +691,9 @@ def findings_csv(benchmarks: Iterable[tuple[str, Iterable[Mapping[str, Any]]]]) 
     """The findings of benchmarks, as `to_dict` has them, as CSV; several items, keys or pictures of
     a row are joined by `|`.
 
-    >>> finding = {"code": "D103", "name": "contradictory-label", "severity": "error", "rows": [{"items": ["a", "b"], "keys": ["yes", "no"]}]}
-    >>> print(findings_csv([("mine", [finding])]).splitlines()[1])
+    >>> rows = [{"items": ["a", "b"], "keys": ["yes", "no"]}]
+    >>> about = {"code": "D103", "name": "contradictory-label", "severity": "error"}
+    >>> print(findings_csv([("mine", [{**about, "rows": rows}])]).splitlines()[1])
     mine,D103,contradictory-label,error,1,a|b,yes|no,,,,,,,
     """
     out = io.StringIO()

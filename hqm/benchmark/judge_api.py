@@ -137,11 +137,10 @@ def reading(reply: str) -> Iterator[None]:
 
     Anything else that fails in `Benchmark.judge` is an error of the adapter and ends the command.
 
-    >>> reply = "I like it."
-    >>> with reading(reply):
-    ...     mark = int(reply.split("mark:")[1])
+    >>> with reading("?"):
+    ...     mark = int("?".split("mark:")[1])
     Traceback (most recent call last):
-    hqm.errors.UnreadableReply: the reply 'I like it.' could not be read (IndexError: list index out of range)
+    hqm.errors.UnreadableReply: the reply '?' could not be read (IndexError: list index out of range)
     """
     try:
         yield

@@ -1,7 +1,7 @@
 """Find a benchmark by its name, folder, Python file or entry point, and load it.
 
 load("pope")                 a card in benchmarks/pope, scored by adapters/pope.py
-load("my_benchmark/")        a folder with card.toml and items, no code; or the path of its card.toml
+load("my_benchmark/")        a folder with card.toml and items, no code; or its card.toml
 load("my_benchmark.py")      one file: CARD = {...} and a subclass of Benchmark
 load("theirs")               another package, by an entry point of the group `hqm.benchmarks`
 """

@@ -171,7 +171,8 @@ def _card(
         "rai": {
             "data_collection": f"{len(records)} items, drawn by the recipe `{recipe.name}` of"
             f" hqm-audit {__version__} from {Path(source.name).name}; the seed fixes them.",
-            "data_annotation_protocol": f"The right answers follow from the annotations; {PROVENANCE}"
+            "data_annotation_protocol": "The right answers follow from the annotations;"
+            f" {PROVENANCE}"
             " has the rule and the annotation behind each.",
         },
     }

@@ -76,7 +76,8 @@ _WORDS = {
 its group.
 """
 _SAID = re.compile(
-    rf"\b(?:{'|'.join(word for groups in _WORDS.values() for group in groups for word in group)})\b",
+    rf"\b(?:{'|'.join(word for of_kind in _WORDS.values() for group in of_kind for word in group)})"
+    r"\b",
     re.IGNORECASE,
 )
 _BOTH = frozenset(
@@ -539,9 +540,10 @@ def _objection(response: Response | None) -> str:
 def _change(text: str, response: Response | None, kind: str, why: str) -> Change | str:
     """Return the single span that a reply changed, or why the reply is left out.
 
-    >>> _change("A red cup is on a box.", Response("A red cup is under a box."), "relation", "w").after
+    >>> text = "A red cup is on a box."
+    >>> _change(text, Response("A red cup is under a box."), "relation", "w").after
     'under'
-    >>> _change("A red cup is on a box.", Response("A blue cup is on a bed."), "attribute", "w")
+    >>> _change(text, Response("A blue cup is on a bed."), "attribute", "w")
     'more than one span was changed'
     """
     if response is None or response.state != "ok" or refuses(response.text):

@@ -183,8 +183,8 @@ _PLURAL_ONLY = frozenset(
 _MASS = frozenset(
     "grass water sand snow broccoli furniture food luggage baggage traffic dirt smoke coffee juice"
     " milk rice bread cheese wine beer ice meat cream sauce money charcoal bamboo toothpaste"
-    " shampoo cola ginger pulp tinfoil fruit hair mud wood lettuce spray butter soup tea corn foliage"
-    " gravel shrubbery pasta spinach silverware clothing jewelry pavement asphalt".split()
+    " shampoo cola ginger pulp tinfoil fruit hair mud wood lettuce spray butter soup tea corn"
+    " foliage gravel shrubbery pasta spinach silverware clothing jewelry pavement asphalt".split()
 )
 _ONE_OF = frozenset(
     "sky sun moon ground horizon waterfront countryside sea ocean floor background".split()

@@ -268,10 +268,10 @@ def _show(built: Build) -> None:
         )
     )
     alike = measured.count("near-duplicate-image") + measured.count("image-twice")
-    print(
-        f"duplicates: {repeats};"
-        f" {f'{alike} pictures alike' if measured.pictures_checked else 'pictures not at hand, not compared'}"
-    )
+    pictures = f"{alike} pictures alike"
+    if not measured.pictures_checked:
+        pictures = "pictures not at hand, not compared"
+    print(f"duplicates: {repeats}; {pictures}")
     print(
         f"forms: {', '.join(built.forms) or 'none'}; {built.matched} of {len(measured.form)} items"
         " have a matched item"

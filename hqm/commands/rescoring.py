@@ -312,10 +312,10 @@ def _as_audited(options: groups.RunOptions, whole: Audit) -> groups.RunOptions:
 def _audit_of(whole: Audit, benchmark: Benchmark, file: Path) -> BenchmarkAudit:
     for audited in whole.audits:
         if audited.benchmark == benchmark.name:
-            if audited.scoring in ("recorded", "people"):
+            others = {"recorded": "the tools that recorded the answers", "people": "people"}
+            if audited.scoring in others:
                 raise DesignError(
-                    "its scores are those of"
-                    f" {'the tools that recorded the answers' if audited.scoring == 'recorded' else 'people'}",
+                    f"its scores are those of {others[audited.scoring]}",
                     place=str(file),
                     remedy="Audit it by the benchmark's own scoring.",
                 )

@@ -306,8 +306,8 @@ def design(
         chosen.benchmark, name, parts, types, parse_targets(targets), each, tuple(free), judged
     )
     needed = [
-        f"a mean that stands for other wordings (Phi of at least {each.detail['goal']:g}, as the gate"
-        f" asks) takes {each.detail['wordings_needed']} of them"
+        f"a mean that stands for other wordings (Phi of at least {each.detail['goal']:g}, as the"
+        f" gate asks) takes {each.detail['wordings_needed']} of them"
         for each in chosen.all_estimates
         if (each.indicator, each.metric) == ("parallel_forms.phi_of_forms", name)
         and each.detail.get("wordings_needed")

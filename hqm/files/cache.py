@@ -47,7 +47,7 @@ def replacing(target: Path) -> Iterator[IO[bytes]]:
     nothing is left of it.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = tempfile.NamedTemporaryFile(dir=target.parent, suffix=".part", delete=False)  # noqa: SIM115 (moved at the end)
+    part = tempfile.NamedTemporaryFile(dir=target.parent, suffix=".part", delete=False)  # noqa: SIM115
     try:
         with part:
             yield part
@@ -71,7 +71,7 @@ def keep(stream: IO[bytes], place: str, *, limit: int = MAX_BYTES) -> Path:
     running, size, head = hashlib.blake2b(digest_size=16), 0, b""
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        part = tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False)  # noqa: SIM115 (moved at the end)
+        part = tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False)  # noqa: SIM115
     try:
         with part:
             while piece := stream.read(1 << 20):

@@ -113,7 +113,7 @@ def question_of(prompt: str) -> Asked:
 
     Examples
     --------
-    >>> made = question_of("A man rides a horse. According to the map, is he old? Please answer yes or no.")
+    >>> made = question_of("It is a horse. According to the map, is he old? Answer yes or no.")
     >>> made.prompt[made.start : made.end], made.clause[0].text
     ('According to the map, is he old', 'is')
     >>> question_of("Is the scene indoors or outdoors?")

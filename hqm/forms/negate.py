@@ -254,7 +254,8 @@ _RELATIVE_WORDS = frozenset("where when why how which who whose that".split())
 _SIDES = frozenset("left right top bottom center centre middle".split())
 _OF_A_SIDE = frozenset("of side hand edge corner half part page and or".split())
 _TITLES = frozenset(
-    "the a an of series movie film show book novel song album game band team brand word letter".split()
+    "the a an of series movie film show book novel song album game band team brand word"
+    " letter".split()
 )
 
 

@@ -88,7 +88,8 @@ class LabelContext:
     def of(cls, judgement: Judgement) -> Self:
         """The context of a stored label.
 
-        >>> LabelContext.of(Judgement("human", "1", "m", 1.0, LabelContext(probability=0.5).written())).probability
+        >>> reply = LabelContext(probability=0.5).written()
+        >>> LabelContext.of(Judgement("human", "1", "m", 1.0, reply)).probability
         0.5
         """
         known: dict[str, Any] = {}

@@ -4,8 +4,9 @@ and of the items.
     run differs      test_retest        how far the scores repeat with another seed
     form differs     parallel_forms     how far they survive another wording
     judge differs    criterion          how far they follow people
-    judge differs    oracle             how far they follow an oracle or another rule; says nothing about validity
-                     judge_consistency  how far the same judge, asked again about the same answers, says the same
+    judge differs    oracle             how far they follow an oracle or another rule, which is no
+                                        validity
+                     judge_consistency  how far the same judge, asked again, says the same
                      judge_agreement    how far another judging model says the same
                      stages             how far single roles of a judge decide as people do
     sight differs    blindness          how far they survive without the picture

@@ -66,8 +66,8 @@ FLAGS: Mapping[str, str] = {
         "more than 1% of the answers are not scored, or their share differs between administrations"
     ),
     "WITHHELD": (
-        "refused or empty answers are scored, as the release scores them: leave out --set withheld=..."
-        " official to count answers only"
+        "refused or empty answers are scored, as the release scores them: leave out --set"
+        " withheld=... official to count answers only"
     ),
     "REVERSED": "the two scores point opposite ways by definition; the other was turned round",
     "NEGATIVE_COMPONENT": (
@@ -99,7 +99,8 @@ FLAGS: Mapping[str, str] = {
     ),
     "HEYWOOD": "one type carries the factor alone: read alpha beside omega",
     "NOT_ONE_THING": (
-        "types measure more of their own than they share: report a score for each type, and no total"
+        "types measure more of their own than they share: report a score for each type, and no"
+        " total"
     ),
     "FAVOURS_FAMILY": (
         "a part of the benchmark is much easier for one family of models than its other answers let"

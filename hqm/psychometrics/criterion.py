@@ -497,8 +497,8 @@ def metrics_beside_people(
 
     The status is `insufficient` below 3 answers that all have, as in `answer_correlations`.
 
-    >>> people = [1, 2, 3, 4, 5, 6]
-    >>> study = metrics_beside_people({"good": [1, 2, 3, 4, 6, 5], "bad": [3, 6, 1, 5, 2, 4]}, people)
+    >>> good, bad = [1, 2, 3, 4, 6, 5], [3, 6, 1, 5, 2, 4]
+    >>> study = metrics_beside_people({"good": good, "bad": bad}, [1, 2, 3, 4, 5, 6])
     >>> study.differences[0].first, round(study.differences[0].difference.value, 2)
     ('good', 1.03)
     """

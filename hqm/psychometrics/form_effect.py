@@ -507,13 +507,14 @@ def equivalence_margin(declared: float | None = None, mdc95: float = math.nan) -
     if not math.isfinite(mdc95):
         return Coefficient.absent(
             "not_applicable",
-            "no margin is declared (--set margin=...), and without a second run the noise of the seeds is"
-            " not known",
+            "no margin is declared (--set margin=...), and without a second run the noise of the"
+            " seeds is not known",
         )
     if mdc95 <= 0:
         return Coefficient.absent(
             "degenerate",
-            "the runs are identical, so that the seeds give no margin: declare one (--set margin=...)",
+            "the runs are identical, so that the seeds give no margin: declare one (--set"
+            " margin=...)",
         )
     return Coefficient(float(mdc95), method="seeds")
 

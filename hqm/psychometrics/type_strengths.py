@@ -211,7 +211,7 @@ def dimensionality(
 
 
 def _with_ability(x: Array) -> Flags:
-    """(respondents,): who is neither always right nor always wrong; others have no finite ability."""
+    """(respondents,): who is neither always right nor always wrong: only they have an ability."""
     # a comparison with NaN is false, so that who answered nothing is left out
     return np.asarray((x < 1).any(axis=1) & (x > 0).any(axis=1))
 

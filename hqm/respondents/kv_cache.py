@@ -23,7 +23,7 @@ Layers = Sequence[tuple[Any, Any]]
 
 @dataclass(frozen=True)
 class CacheRows:
-    """Rows of a cache that are copied into another one, each from position `begin` to before `end`."""
+    """Rows of a cache that are copied into another, each from its `begin` to before its `end`."""
 
     layers: Layers
     rows: Sequence[int]

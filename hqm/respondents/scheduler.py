@@ -41,8 +41,9 @@ class Scheduler:
     pool
         Memory of finished rows, for new ones.
     whole
-        Given where prompts share no prefix, so that each whole prompt is read once for all its runs. It is a context for the prompts that run together, in which the
-        vision tower returns its earlier outputs.
+        Given where prompts share no prefix, so that each whole prompt is read once for all its
+        runs. It is a context for the prompts that run together, in which the vision tower returns
+        its earlier outputs.
     first
         The position of a prompt's first token.
     """

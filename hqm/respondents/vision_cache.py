@@ -1,4 +1,6 @@
-"""What is computed once per picture: the prefix's keys and values, and the vision tower's output."""
+"""What is computed once per picture: the prefix's keys and values, and what the vision tower
+returns.
+"""
 
 from __future__ import annotations
 
@@ -121,7 +123,7 @@ def padding(model: Any) -> int:
 
 @dataclass(frozen=True)
 class QuestionRows:
-    """Rows to answer: the number, picture (its index in the prefill) and question tokens of each."""
+    """Rows to answer: number, picture (its index in the prefill) and question tokens of each."""
 
     model: Any
     prefill: Prefill
@@ -247,7 +249,9 @@ class VisionCache:
 
     @contextmanager
     def reused(self, prompts: Sequence[EncodedPicture]) -> Iterator[None]:
-        """Replay the outputs for these prompts' pictures; new pictures run through the tower first."""
+        """Replay the outputs for these prompts' pictures; new pictures run through the tower
+        first.
+        """
         new = list({p.picture: p for p in prompts if p.picture not in self._known}.values())
         if new:
             sizes = [len(prompt.tensors["pixel_values"]) for prompt in new]

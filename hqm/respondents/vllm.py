@@ -200,8 +200,14 @@ class VllmRespondent:
                 if self.program
                 else "vllm was not found"
             )
-            remedy = f"Name the environment it is installed in with --set vllm=PATH or the variable {VARIABLE}."
-            raise RespondentError(what, place=self.name, remedy=remedy)
+            raise RespondentError(
+                what,
+                place=self.name,
+                remedy=(
+                    "Name the environment it is installed in with --set vllm=PATH or the variable"
+                    f" {VARIABLE}."
+                ),
+            )
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = int(probe.getsockname()[1])

@@ -194,8 +194,10 @@ def shard_size(asked: int, count: int, *, even: bool) -> int:
     the last shard of another. Several workers on processors share what there is, unless it is
     little.
 
-    >>> shard_size(600, 2, even=False), shard_size(100_000, 2, even=False), shard_size(600, 2, even=True)
-    (300, 4096, 75)
+    >>> shard_size(600, 2, even=False), shard_size(100_000, 2, even=False)
+    (300, 4096)
+    >>> shard_size(600, 2, even=True)
+    75
     """
     least = max(64, asked // (4 * count)) if even else max(_FEW, -(-asked // count))
     return min(SHARD, least)

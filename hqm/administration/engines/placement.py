@@ -228,7 +228,8 @@ def laid_out(models: Sequence[Model], nodes: Sequence[Node], most: int = 0) -> l
     """Say where a run would put its models: the largest first, then further copies in turn.
 
     >>> two = [Node("a", 8, (1.0, 1.0), 24 * GIB)]
-    >>> [(x.model.name, x.engines, x.gpus) for x in laid_out([Model("7b", 14e9), Model("2b", 4e9)], two)]
+    >>> layouts = laid_out([Model("7b", 14e9), Model("2b", 4e9)], two)
+    >>> [(each.model.name, each.engines, each.gpus) for each in layouts]
     [('7b', 1, 1.0), ('2b', 4, 0.25)]
     """
     order = sorted(models, key=lambda model: -model.weights)
