@@ -17,8 +17,7 @@ from hqm.builders.source import Order, Recipe, Source, open_annotations, recipe_
 from hqm.errors import DataError, UsageError
 from hqm.files.whole import whole_folder
 from hqm.lint.answer_leaks import LARGEST_ERROR
-from hqm.psychometrics import items_for_error
-from hqm.psychometrics.bootstrap import stream
+from hqm.psychometrics import items_for_error, stream
 from hqm.respondents import make_respondent
 from hqm.store.database import Store
 

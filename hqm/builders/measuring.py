@@ -19,8 +19,14 @@ from hqm.errors import DataError
 from hqm.files.records import placed_records
 from hqm.lint.answer_leaks import LARGEST_ERROR, can_leak, clusters_of, leaks_in
 from hqm.lint.linter import findings_of, pictures_of
-from hqm.psychometrics import Stratum, blind_solvability, items_for_error, length_cue, own_words
-from hqm.psychometrics.bootstrap import stream
+from hqm.psychometrics import (
+    Stratum,
+    blind_solvability,
+    items_for_error,
+    length_cue,
+    own_words,
+    stream,
+)
 from hqm.signature import digest_file
 from hqm.types import Form, Item
 

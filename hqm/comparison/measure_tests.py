@@ -10,7 +10,6 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from hqm.comparison.measures import (
     Agreement,
@@ -26,7 +25,9 @@ from hqm.psychometrics import (
     LeftOutScores,
     Multitrait,
     PairwiseDifferences,
+    Relatives,
     ReliabilityDifference,
+    at_least,
     benchmark_agreement,
     difference_over_clusters,
     holm,
@@ -43,17 +44,15 @@ from hqm.psychometrics import (
     williams_test,
 )
 from hqm.psychometrics.compare_reliability import Statistic
-from hqm.psychometrics.families import Relatives, Rows, at_least
 from hqm.psychometrics.resampling import FEWEST
-from hqm.psychometrics.result import size_of
+from hqm.psychometrics.result import Array, Numbers, Places, size_of
 
-Floats = npt.NDArray[np.float64]
 _Z = 1.959963984540054
 _ABSURD = 3.0
 """A heterotrait-monotrait ratio beyond this says only that its denominator is next to nothing."""
 
 
-def column(measure: Measure, names: Sequence[str], scores: Scores | None = None) -> Floats:
+def column(measure: Measure, names: Sequence[str], scores: Scores | None = None) -> Array:
     """(respondents,): a measure's scores, turned so that higher is better; NaN for who has none."""
     chosen = measure.scores if scores is None else scores
     return measure.sign * np.array([chosen.get(name, math.nan) for name in names], dtype=np.float64)
@@ -125,7 +124,7 @@ def closer(
 
 def _closer(
     label: str,
-    truth: Floats,
+    truth: Array,
     left: Measure,
     right: Measure,
     names: Sequence[str],
@@ -181,7 +180,7 @@ def by_types(
     return table, ratios
 
 
-def _ratio(scores: Floats, groups: Sequence[str], first: str, second: str) -> Coefficient:
+def _ratio(scores: Array, groups: Sequence[str], first: str, second: str) -> Coefficient:
     ratio = htmt(scores, groups, first, second)
     if ratio.status == "ok" and abs(ratio.value) > _ABSURD:
         reason = "the measures of a type hardly correlate, so that the ratio is over almost nothing"
@@ -203,7 +202,7 @@ def separations(
     ]
 
 
-def _apart(differences: PairwiseDifferences) -> npt.NDArray[np.int64]:
+def _apart(differences: PairwiseDifferences) -> Numbers:
     """(respondents, respondents): 1 where the row is better than the column beyond chance, -1 where
     worse, else 0.
     """
@@ -246,12 +245,10 @@ def _separation(
     first_label: str,
     second_label: str,
     names: Sequence[str],
-    first: npt.NDArray[np.int64],
-    second: npt.NDArray[np.int64],
+    first: Numbers,
+    second: Numbers,
 ) -> Separation:
-    def ordered(
-        cells: Iterable[tuple[int, int]], by: npt.NDArray[np.int64]
-    ) -> tuple[tuple[str, str], ...]:
+    def ordered(cells: Iterable[tuple[int, int]], by: Numbers) -> tuple[tuple[str, str], ...]:
         return tuple(
             (names[a], names[b]) if by[a, b] > 0 else (names[b], names[a]) for a, b in cells
         )
@@ -378,7 +375,7 @@ def _single(data: LeftOutScores, statistic: Statistic, families: Sequence[str]) 
         value = max(0.0, value)
     family_names = [f for f, k in zip(families, known.tolist(), strict=True) if k]
 
-    def without(rows: Rows) -> tuple[float, float]:
+    def without(rows: Places) -> tuple[float, float]:
         noises = None if v is None else v[rows]
         weights = np.ones((1, len(rows)))
         reliability = float(weighted_reliability(weights, x[:, rows], statistic, noises)[0])

@@ -17,10 +17,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from hqm.errors import DesignError
-from hqm.psychometrics.result import Array
+from hqm.psychometrics.result import Array, ArrayLike, Flags
 
 _CAUTION = 0.75
 """The share of the wealth that one bet may lose."""
@@ -70,7 +69,7 @@ class Wealth:
         self._total, self._items = np.zeros(batch), np.zeros(batch)
         self._squares = np.full(batch, ((self.high - self.low) * self.largest / 2) ** 2 / 2)
 
-    def draw(self, totals: npt.ArrayLike, items: npt.ArrayLike) -> None:
+    def draw(self, totals: ArrayLike, items: ArrayLike) -> None:
         """Take in one more picture of every series: its summed scores, and how many of its items
         were scored.
         """
@@ -114,7 +113,7 @@ class Wealth:
         """The log wealth that is half in either."""
         return np.asarray(np.logaddexp(self.above, self.below) - math.log(2))
 
-    def keep(self, chosen: npt.NDArray[np.bool_]) -> None:
+    def keep(self, chosen: Flags) -> None:
         """Go on with some of the supposed means only: (means,)."""
         self.means = self.means[..., chosen]
         self._up, self._down = self._up[..., chosen, :], self._down[..., chosen, :]
@@ -206,7 +205,7 @@ class RunningInterval:
         self.low, self.high = 0.0, 1.0
         self._total = self._items = 0.0
 
-    def draw(self, scores: npt.ArrayLike) -> None:
+    def draw(self, scores: ArrayLike) -> None:
         """Take in the scores of one more picture's items; NaN where an answer was not scored."""
         x = np.asarray(scores, dtype=np.float64)
         self._total += float(np.nansum(x))
@@ -264,7 +263,7 @@ class RunningPairs:
             for a, b in pairs
         ]
 
-    def draw(self, scores: npt.ArrayLike) -> None:
+    def draw(self, scores: ArrayLike) -> None:
         """Take in the scores of one more picture, (respondents, items); NaN where one has no
         score.
         """
@@ -347,7 +346,7 @@ class RunningPairs:
 
 
 def confidence_sequence(
-    scores: npt.ArrayLike,
+    scores: ArrayLike,
     pictures: Sequence[object] | None = None,
     *,
     population: int | None = None,
@@ -413,7 +412,7 @@ def confidence_sequence(
 
 
 def separated_pairs(
-    scores: npt.ArrayLike,
+    scores: ArrayLike,
     pictures: Sequence[object] | None = None,
     *,
     smallest: float = 0.0,

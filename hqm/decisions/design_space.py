@@ -13,12 +13,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import TypeAdapter
 
 from hqm.decisions.prices import UnitPrices
 from hqm.errors import UsageError
-from hqm.psychometrics.result import Array
+from hqm.psychometrics.result import Array, ArrayLike, Flags
 from hqm.psychometrics.study_forecast import (
     ALIASES,
     PRECISIONS,
@@ -234,7 +233,7 @@ class Space:
             levels["respondents"] = np.unique(np.geomspace(least, max(top, least), 12).round())
         return levels
 
-    def grid(self, **fixed: npt.ArrayLike) -> Studies:
+    def grid(self, **fixed: ArrayLike) -> Studies:
         """Every combination of the choices; an axis named in `fixed` has these numbers instead."""
         choices = self.choices() | {
             axis: np.atleast_1d(np.asarray(v, dtype=np.float64)) for axis, v in fixed.items()
@@ -277,7 +276,7 @@ class Space:
             return forecast(self.parts, target.figure, studies.size)
         return self.of_type(target, studies)
 
-    def reached(self, studies: Studies) -> npt.NDArray[np.bool_]:
+    def reached(self, studies: Studies) -> Flags:
         """Which studies reach every target."""
         good = np.ones(len(studies), dtype=bool)
         for target in self.targets:
@@ -394,7 +393,7 @@ class Space:
 
 
 def _single(size: StudySize, place: int) -> StudySize:
-    def at(values: npt.ArrayLike) -> float:
+    def at(values: ArrayLike) -> float:
         array = np.asarray(values, dtype=np.float64)
         return float(array[place]) if array.ndim else float(array)
 

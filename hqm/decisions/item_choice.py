@@ -13,10 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
+from hqm.psychometrics import Array, Numbers
 
 LEAST_OF_STRATUM = 2
 """The fewest items that a form has of each stratum that has as many."""

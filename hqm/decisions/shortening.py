@@ -13,9 +13,8 @@ from scipy.special import stdtrit
 
 from hqm.decisions.item_choice import LEAST_OF_STRATUM, METHODS, Array, Bank, Picked, pick, shares
 from hqm.errors import DesignError, UsageError
-from hqm.psychometrics.bootstrap import stream
+from hqm.psychometrics import ScaledScores, error_factor, scaled_scores, stream
 from hqm.psychometrics.distributions import kendall_tau
-from hqm.psychometrics.short_forms import ScaledScores, error_factor, scaled_scores
 
 OUTER, INNER = 10, 4
 """The most parts that families are divided into to measure the loss, and to choose a method."""

@@ -56,8 +56,8 @@ from hqm.psychometrics import (
     rho_g,
     rho_g_of_scores,
     standardized_reliability,
+    stream,
 )
-from hqm.psychometrics.bootstrap import stream
 from hqm.scoring.metrics import Array
 from hqm.types import finite
 

@@ -37,8 +37,8 @@ from hqm.psychometrics import (
     planted_faults,
     rasch,
     reading_list,
+    stream,
 )
-from hqm.psychometrics.bootstrap import stream
 from hqm.psychometrics.item_response_models import FEWEST_RESPONDENTS, WHY_FEWEST
 from hqm.psychometrics.item_statistics import reversed_items
 from hqm.scoring.metrics import Array

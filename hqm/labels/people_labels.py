@@ -17,9 +17,8 @@ from hqm.imports.human_labels import ADJUDICATION, HUMAN, RATER, LabelContext
 from hqm.judges.file_judge import BROUGHT, BroughtJudge, Judge
 from hqm.judges.judge_models import Judging
 from hqm.judges.procedure import NotAsked, Unit, decisions, verdicts
-from hqm.psychometrics import pooled_labels, rater_replicates, stream
+from hqm.psychometrics import Array, pooled_labels, rater_replicates, stream
 from hqm.psychometrics.raters import Pool as Rule
-from hqm.psychometrics.result import Array
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.metrics import Metric, mean_of
 from hqm.signature import digest, digest_file

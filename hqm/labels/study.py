@@ -27,7 +27,7 @@ from hqm.labels.study_plan import (
     rater_order,
     read_plan,
 )
-from hqm.psychometrics.bootstrap import stream
+from hqm.psychometrics import Array, Coefficient, stream
 from hqm.psychometrics.raters import (
     Pool,
     dawid_skene,
@@ -39,7 +39,6 @@ from hqm.psychometrics.raters import (
     rater_replicates,
 )
 from hqm.psychometrics.resampling import aggregate, mean_with_error, multiplicities
-from hqm.psychometrics.result import Array, Coefficient
 from hqm.types import Response
 
 _LATEST = 20

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from hqm.errors import DataError, DesignError, UsageError
 from hqm.files.records import read_records, take
@@ -26,14 +25,15 @@ from hqm.files.whole import write_text
 from hqm.imports.human_labels import ADJUDICATION as ADJUDICATION
 from hqm.imports.human_labels import LEAST_PROBABILITY
 from hqm.psychometrics import (
+    Array,
+    Places,
     active_probabilities,
     errors_from_disagreement,
     expected_width,
+    stream,
     systematic_sample,
 )
-from hqm.psychometrics.bootstrap import stream
 from hqm.psychometrics.label_sampling import LARGEST_TAU
-from hqm.psychometrics.result import Array
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.signature import digest
 from hqm.types import ORIGINAL, Cell, Item, Response
@@ -516,9 +516,7 @@ def draw(
     return tuple(_given_out(rows, plan, rng))
 
 
-def _spread_over_pictures(
-    candidates: Sequence[Candidate], rng: np.random.Generator
-) -> npt.NDArray[np.intp]:
+def _spread_over_pictures(candidates: Sequence[Candidate], rng: np.random.Generator) -> Places:
     """Order the answers by respondent, each with its own random order of pictures."""
     respondents = {
         name: i for i, name in enumerate(dict.fromkeys(c.respondent for c in candidates))

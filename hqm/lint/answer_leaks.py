@@ -23,8 +23,8 @@ from hqm.psychometrics import (
     leakage_cues,
     length_cue,
     own_words,
+    stream,
 )
-from hqm.psychometrics.bootstrap import stream
 from hqm.psychometrics.distributions import binomial_above
 from hqm.psychometrics.leaks import leaking
 from hqm.types import Form, Item, types_in

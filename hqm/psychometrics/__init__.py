@@ -220,7 +220,7 @@ from hqm.psychometrics.response_bias import (
     signal_detection,
     signal_detection_from_rates,
 )
-from hqm.psychometrics.result import Bounds, Coefficient
+from hqm.psychometrics.result import Array, ArrayLike, Bounds, Coefficient, Flags, Numbers, Places
 from hqm.psychometrics.retest import (
     GeneralizedRetest,
     drift_test,
@@ -283,6 +283,8 @@ __all__ = [
     "Advantages",
     "Alpha",
     "AnswerCorrelations",
+    "Array",
+    "ArrayLike",
     "BalancedScore",
     "BenchmarkAgreement",
     "BlandAltman",
@@ -308,6 +310,7 @@ __all__ = [
     "Equivalence",
     "ExpectedRetest",
     "FamilyDependence",
+    "Flags",
     "FormReliability",
     "GStudy",
     "GeneralizedRetest",
@@ -336,9 +339,11 @@ __all__ = [
     "MetricsBesidePeople",
     "Moments",
     "Multitrait",
+    "Numbers",
     "PairCoherence",
     "PairOrder",
     "PairwiseDifferences",
+    "Places",
     "Plan",
     "PlantedFaults",
     "PositionBias",

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import nctdtrit, stdtrit
 
 from hqm.psychometrics.correlation import paired, refusal_of_pair
@@ -18,7 +17,6 @@ from hqm.psychometrics.distributions import (
 )
 from hqm.psychometrics.families import (
     Relatives,
-    Rows,
     at_least,
     at_least_without,
     left_out,
@@ -26,8 +24,10 @@ from hqm.psychometrics.families import (
 )
 from hqm.psychometrics.result import (
     Array,
+    ArrayLike,
     Coefficient,
     Outcome,
+    Places,
     Status,
     is_constant,
     ratio,
@@ -62,7 +62,7 @@ class ItemAgreement(Outcome):
         return float(np.mean(known)) if known else math.nan
 
 
-def item_agreement(x: npt.ArrayLike, y: npt.ArrayLike) -> ItemAgreement:
+def item_agreement(x: ArrayLike, y: ArrayLike) -> ItemAgreement:
     """The share of items that come out the same in two administrations, for each respondent.
 
     A score can repeat to three digits while every fifth answer changes. Cohen's kappa (1960) takes
@@ -98,10 +98,10 @@ def item_agreement(x: npt.ArrayLike, y: npt.ArrayLike) -> ItemAgreement:
 
 
 def agreement_of_counts(
-    both: npt.ArrayLike,
-    first_only: npt.ArrayLike,
-    second_only: npt.ArrayLike,
-    neither: npt.ArrayLike,
+    both: ArrayLike,
+    first_only: ArrayLike,
+    second_only: ArrayLike,
+    neither: ArrayLike,
 ) -> Array:
     """The share of cases that two raters label alike, from how many they label yes; NaN of none."""
     same = np.add(both, neither)
@@ -110,10 +110,10 @@ def agreement_of_counts(
 
 
 def kappa_of_counts(
-    both: npt.ArrayLike,
-    first_only: npt.ArrayLike,
-    second_only: npt.ArrayLike,
-    neither: npt.ArrayLike,
+    both: ArrayLike,
+    first_only: ArrayLike,
+    second_only: ArrayLike,
+    neither: ArrayLike,
 ) -> Array:
     """Cohen's kappa from the same counts; NaN where both raters give one label throughout.
 
@@ -163,7 +163,7 @@ class ICC:
 
 
 def icc(
-    scores: npt.ArrayLike,
+    scores: ArrayLike,
     *,
     n_effective: float | None = None,
     families: Sequence[str] = (),
@@ -223,7 +223,7 @@ def icc(
     relatives = Relatives(tuple(families), n_effective).of(complete)
     of_one = _of_one(msr, msc, mse, n, k)
 
-    def statistic(rows: Rows) -> tuple[float, ...]:
+    def statistic(rows: Places) -> tuple[float, ...]:
         squares = mean_squares(x[rows])
         return *_of_one(*squares, len(rows), k), squares[0]
 
@@ -336,8 +336,8 @@ class Concordance:
 
 
 def concordance(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
     *,
     level: float = 0.95,
     n_effective: float | None = None,
@@ -373,7 +373,7 @@ def concordance(
     shift = float((b.mean() - a.mean()) / math.sqrt(a.std() * b.std()))
     bare = Coefficient(_concordance(np.stack([a, b])), n=len(a), level=level)
 
-    def statistic(rows: Rows) -> tuple[float, float]:
+    def statistic(rows: Places) -> tuple[float, float]:
         pair = np.stack([a, b])[:, rows]
         return _concordance(pair), float(pair.mean(axis=0).var(ddof=1))
 
@@ -402,7 +402,7 @@ class KendallW:
 
 
 def kendall_w(
-    scores: npt.ArrayLike, *, families: Sequence[str] | None = None, level: float = 0.95
+    scores: ArrayLike, *, families: Sequence[str] | None = None, level: float = 0.95
 ) -> KendallW:
     """Kendall's W: how alike several administrations rank the respondents.
 
@@ -476,8 +476,8 @@ class BlandAltman(Outcome):
 
 
 def bland_altman(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
     *,
     n_effective: float | None = None,
     level: float = 0.95,

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from hqm.psychometrics.result import Array, Outcome
+from hqm.psychometrics.result import Array, ArrayLike, Outcome
 
 CHUNK = 2_000_000
 """Weights that are drawn at once."""
@@ -102,8 +101,8 @@ class Interval(Outcome):
 
 
 def resample(
-    tallies: npt.ArrayLike,
-    statistic: Callable[[Array], npt.ArrayLike],
+    tallies: ArrayLike,
+    statistic: Callable[[Array], ArrayLike],
     *,
     rng: np.random.Generator,
     replicates: int = 10_000,
@@ -192,7 +191,7 @@ def _has_limit(table: Array) -> bool:
     return len(table) >= 200 and bool((counts.sum(axis=0) >= 5 * error).all())
 
 
-def _apply(statistic: Callable[[Array], npt.ArrayLike], sums: Array) -> Array:
+def _apply(statistic: Callable[[Array], ArrayLike], sums: Array) -> Array:
     # large tables of leave-one-out sums go through in pieces, so that a statistic's own arrays stay
     # small
     pieces = []

@@ -11,11 +11,10 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
 from hqm.psychometrics.resampling import FEWEST, multiplicities
-from hqm.psychometrics.result import Array, Outcome, Status, is_constant
+from hqm.psychometrics.result import Array, ArrayLike, Flags, Outcome, Status, is_constant
 
 Statistic = Literal["pearson", "icc_a1", "rho_g"]
 _EDGE = 1 - 1e-12
@@ -43,10 +42,10 @@ class ReliabilityDifference(Outcome):
 
 
 def weighted_reliability(
-    weights: npt.ArrayLike,
-    scores: npt.ArrayLike,
+    weights: ArrayLike,
+    scores: ArrayLike,
     statistic: Statistic = "pearson",
-    noise: npt.ArrayLike | None = None,
+    noise: ArrayLike | None = None,
 ) -> Array:
     """A reliability for many resamples of the respondents at once.
 
@@ -86,12 +85,12 @@ def weighted_reliability(
 
 
 def reliability_difference(
-    measure: npt.ArrayLike,
-    other: npt.ArrayLike,
+    measure: ArrayLike,
+    other: ArrayLike,
     rng: np.random.Generator,
     *,
     statistic: Statistic = "pearson",
-    noise: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    noise: tuple[ArrayLike, ArrayLike] | None = None,
     factors: tuple[float, float] = (1.0, 1.0),
     families: Sequence[str] | None = None,
     n_effective: float | None = None,
@@ -308,7 +307,7 @@ class LeftOutScores:
 
 
 def reliability_of_sets(
-    scores: npt.ArrayLike, statistic: Statistic, noise: npt.ArrayLike | None = None
+    scores: ArrayLike, statistic: Statistic, noise: ArrayLike | None = None
 ) -> Array:
     """A reliability of many sets of scores of the same respondents at once; as
     `weighted_reliability` of each set.
@@ -483,12 +482,12 @@ def shared_variance(
     return max(0.0, float((joint.sum(axis=0) ** 2 - (joint**2).sum(axis=0)).sum()))
 
 
-def _complete(measure: LeftOutScores) -> npt.NDArray[np.bool_]:
+def _complete(measure: LeftOutScores) -> Flags:
     known = np.isfinite(measure.scores).all(axis=0)
     return np.asarray(known if measure.noise is None else known & np.isfinite(measure.noise))
 
 
-def _only(measure: LeftOutScores, included: npt.NDArray[np.bool_]) -> LeftOutScores:
+def _only(measure: LeftOutScores, included: Flags) -> LeftOutScores:
     noise = None if measure.noise is None else measure.noise[included]
     return LeftOutScores(
         measure.scores[:, included],

@@ -11,15 +11,17 @@ from itertools import combinations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from hqm.psychometrics.families import Relatives, Rows, at_least
+from hqm.psychometrics.families import Relatives, at_least
 from hqm.psychometrics.resampling import cluster_sums, labels_of
 from hqm.psychometrics.result import (
     Array,
+    ArrayLike,
     Coefficient,
     Flags,
+    Labels,
     Outcome,
+    Places,
     Status,
     is_constant,
     shaped,
@@ -28,7 +30,7 @@ from hqm.psychometrics.variance_components import error_bounds
 
 
 def complete_scores(
-    scores: npt.ArrayLike, drop: Literal["respondents", "items"] = "respondents"
+    scores: ArrayLike, drop: Literal["respondents", "items"] = "respondents"
 ) -> Array:
     """The scores without the respondents, or without the items, that lack one."""
     x = shaped(scores, "respondents, items")
@@ -90,8 +92,8 @@ class Alpha:
 
 
 def cronbach_alpha(
-    scores: npt.ArrayLike,
-    clusters: npt.ArrayLike | None = None,
+    scores: ArrayLike,
+    clusters: ArrayLike | None = None,
     *,
     n_effective: float | None = None,
     families: Sequence[str] = (),
@@ -189,7 +191,7 @@ class RelativeError:
             spread = ((self.sums.sum(axis=1)[:, None] - self.sums) / n).var(axis=0, ddof=1)
             return np.asarray(np.log(error / spread))
 
-    def without(self, rows: Rows) -> tuple[float, float]:
+    def without(self, rows: Places) -> tuple[float, float]:
         """1 - error variance / variance of the scores, and that variance, of some respondents."""
         n = self.sizes[rows].sum(axis=1)
         # the items' means are then those of these respondents
@@ -210,9 +212,7 @@ class RelativeError:
         return at_least(value, self.without, scores, relatives, least=-math.inf)
 
 
-def relative_error(
-    scores: Array, labels: npt.NDArray[np.generic], strata: npt.NDArray[np.generic] | None = None
-) -> RelativeError:
+def relative_error(scores: Array, labels: Labels, strata: Labels | None = None) -> RelativeError:
     """Split scores into respondent, item and residual, answers that are missing left out, and sum
     within clusters.
 
@@ -240,7 +240,7 @@ def relative_error(
     return RelativeError(sums, sizes, cluster_sums(residual, scored, labels)[0], m / (m - 1))
 
 
-def kr21(scores: npt.ArrayLike) -> Coefficient:
+def kr21(scores: ArrayLike) -> Coefficient:
     """Kuder and Richardson's formula 21: reliability from the mean and the variance of the totals
     alone.
 
@@ -270,7 +270,7 @@ def kr21(scores: npt.ArrayLike) -> Coefficient:
     return Coefficient(value, n=m, method="KR-21", flags=flags_of(x, value))
 
 
-def lambda2(scores: npt.ArrayLike, *, families: Sequence[str] = ()) -> Coefficient:
+def lambda2(scores: ArrayLike, *, families: Sequence[str] = ()) -> Coefficient:
     """Guttman's lambda 2, a lower bound of reliability that is never below alpha.
 
         lambda2 = 1 - sum s2_i / s2_total + sqrt(k / (k - 1) sum_{i != j} s_ij^2) / s2_total
@@ -342,9 +342,9 @@ def of_respondents(
 
 
 def stratified_alpha(
-    scores: npt.ArrayLike,
+    scores: ArrayLike,
     strata: Sequence[str],
-    clusters: npt.ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     *,
     n_effective: float | None = None,
     families: Sequence[str] = (),
@@ -392,7 +392,7 @@ def stratified_alpha(
     return replace(value, flags=flags_of(x, value.value), n_items=x.shape[1])
 
 
-def standardized_alpha(scores: npt.ArrayLike) -> Coefficient:
+def standardized_alpha(scores: ArrayLike) -> Coefficient:
     """Alpha from the mean correlation of the items: of the sum of standardised items, not of a
     score that is a mean.
 
@@ -440,7 +440,7 @@ class SplitHalf(Outcome):
     exhaustive: bool = False
 
 
-def split_half(scores: npt.ArrayLike, rng: np.random.Generator, *, draws: int = 1000) -> SplitHalf:
+def split_half(scores: ArrayLike, rng: np.random.Generator, *, draws: int = 1000) -> SplitHalf:
     """Split-half reliability over all splits into halves, or over random ones where there are more
     than `draws`.
 

@@ -6,11 +6,18 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from hqm.psychometrics.judge_error import JudgeErrors, judge_errors
 from hqm.psychometrics.resampling import labels_of
-from hqm.psychometrics.result import Array, Coefficient, Flags, normal_quantile, shaped_alike
+from hqm.psychometrics.result import (
+    Array,
+    ArrayLike,
+    Coefficient,
+    Flags,
+    Labels,
+    normal_quantile,
+    shaped_alike,
+)
 
 FEWEST_LABELS = 50
 """With fewer human labels a respondent's score is their mean alone."""
@@ -42,14 +49,14 @@ class CorrectedScores:
 
 
 def ppi_scores(
-    automatic: npt.ArrayLike,
-    human: npt.ArrayLike,
-    clusters: npt.ArrayLike | None = None,
+    automatic: ArrayLike,
+    human: ArrayLike,
+    clusters: ArrayLike | None = None,
     *,
     fewest: int = FEWEST_LABELS,
     weight: float | None = None,
-    probabilities: npt.ArrayLike | None = None,
-    rater_variance: npt.ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    rater_variance: ArrayLike | None = None,
     level: float = 0.95,
 ) -> CorrectedScores:
     """Prediction-powered scores (PPI++): the judge on all items, corrected with human labels of
@@ -114,7 +121,7 @@ def _ranks(values: list[float]) -> tuple[int, ...]:
     return tuple(0 if math.isnan(v) else 1 + sum(w > v for w in values) for v in values)
 
 
-def _mean_variance(x: Array, label: npt.NDArray[np.generic], lost: int = 1) -> float:
+def _mean_variance(x: Array, label: Labels, lost: int = 1) -> float:
     """The variance of a mean of items in clusters, with `lost` degrees of freedom."""
     _, member = np.unique(label, return_inverse=True)
     sums = np.bincount(member, weights=x - x.mean())
@@ -125,7 +132,7 @@ def _mean_variance(x: Array, label: npt.NDArray[np.generic], lost: int = 1) -> f
 def _ppi(
     a: Array,
     h: Array,
-    label: npt.NDArray[np.generic],
+    label: Labels,
     fewest: int,
     weight: float | None,
     level: float,
@@ -188,7 +195,7 @@ def _weighted(
     a: Array,
     h: Array,
     p: Array,
-    label: npt.NDArray[np.generic],
+    label: Labels,
     fewest: int,
     weight: float | None,
     level: float,
@@ -311,8 +318,8 @@ def rogan_gladen(
 
 
 def rogan_gladen_scores(
-    automatic: npt.ArrayLike,
-    human: npt.ArrayLike,
+    automatic: ArrayLike,
+    human: ArrayLike,
     errors: JudgeErrors | None = None,
     *,
     level: float = 0.95,

@@ -11,16 +11,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtr
 
 from hqm.psychometrics.distributions import average_ranks, kendall_tau
-from hqm.psychometrics.families import Relatives, Rows, at_least
+from hqm.psychometrics.families import Relatives, at_least
 from hqm.psychometrics.resampling import FEWEST, multiplicities
 from hqm.psychometrics.result import (
     Array,
+    ArrayLike,
     Coefficient,
     Outcome,
+    Places,
     Status,
     is_constant,
     normal_quantile,
@@ -29,7 +30,7 @@ from hqm.psychometrics.result import (
 )
 
 
-def paired(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array]:
+def paired(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     """Two vectors without the respondents that lack either score."""
     a, b = shaped_alike(x, y, "respondents")
     both = np.isfinite(a) & np.isfinite(b)
@@ -70,8 +71,8 @@ def _product_moment(a: Array, b: Array) -> float:
 
 def _correlation(
     of: Callable[[Array, Array], float],
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
     level: float,
     n_effective: float | None,
     families: Sequence[str],
@@ -86,7 +87,7 @@ def _correlation(
     # on one scale, whatever the units: what two scores say together of who is better
     both = a / a.std() + math.copysign(1.0, value) * b / b.std()
 
-    def statistic(rows: Rows) -> float:
+    def statistic(rows: Places) -> float:
         x, y = a[rows], b[rows]
         return math.nan if is_constant(x) or is_constant(y) else of(x, y)
 
@@ -102,8 +103,8 @@ def _of_ranks(a: Array, b: Array) -> float:
 
 
 def pearson(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
     *,
     level: float = 0.95,
     n_effective: float | None = None,
@@ -125,8 +126,8 @@ def pearson(
 
 
 def spearman(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
     *,
     level: float = 0.95,
     n_effective: float | None = None,
@@ -145,8 +146,8 @@ def spearman(
 
 
 def kendall_tau_b(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
     *,
     level: float = 0.95,
     n_effective: float | None = None,
@@ -172,9 +173,9 @@ _NO_PINGOUIN = "pingouin is not installed; pip install 'hqm-audit[stats]' brings
 
 
 def partial_pearson(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
-    given: npt.ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
+    given: ArrayLike,
     *,
     level: float = 0.95,
     n_effective: float | None = None,
@@ -262,9 +263,7 @@ class RepeatedMeasures:
     p: float = math.nan
 
 
-def repeated_measures(
-    x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95
-) -> RepeatedMeasures:
+def repeated_measures(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> RepeatedMeasures:
     """The correlation of two scores within respondents, each of whom has them on several occasions.
 
     Differences between respondents are taken out: all have the same slope, and each has a level of
@@ -434,7 +433,7 @@ def correlations(scores: Array) -> Array:
     return np.asarray(r)
 
 
-def _complete(scores: npt.ArrayLike, labels: int) -> Array:
+def _complete(scores: ArrayLike, labels: int) -> Array:
     x = np.asarray(scores, dtype=np.float64)
     if x.ndim != 2 or x.shape[1] != labels:
         raise ValueError(f"scores must have shape (respondents, {labels} measures), got {x.shape}")
@@ -462,7 +461,7 @@ class Multitrait(Outcome):
 
 
 def multitrait_multimethod(
-    scores: npt.ArrayLike,
+    scores: ArrayLike,
     traits: Sequence[str],
     methods: Sequence[str],
     *,
@@ -550,7 +549,7 @@ def multitrait_multimethod(
     )
 
 
-def htmt_of(correlation: npt.ArrayLike, groups: Sequence[str], trait: str, other: str) -> float:
+def htmt_of(correlation: ArrayLike, groups: Sequence[str], trait: str, other: str) -> float:
     """The heterotrait-monotrait ratio of two groups in a correlation matrix; NaN where a group does
     not cohere.
 
@@ -572,7 +571,7 @@ def htmt_of(correlation: npt.ArrayLike, groups: Sequence[str], trait: str, other
 
 
 def htmt(
-    scores: npt.ArrayLike,
+    scores: ArrayLike,
     groups: Sequence[str],
     trait: str,
     other: str,

@@ -9,10 +9,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from hqm.psychometrics.resampling import jackknife_error
-from hqm.psychometrics.result import Array, Coefficient, Outcome, Status, normal_quantile
+from hqm.psychometrics.result import (
+    Array,
+    ArrayLike,
+    Coefficient,
+    Outcome,
+    Places,
+    Status,
+    normal_quantile,
+)
 
 _FORECAST = "rate .5, independent items"
 FEWEST_CLUSTERS = 10
@@ -91,7 +98,7 @@ def type_coverage(
     images: Sequence[Hashable] | None = None,
     questions: Sequence[str] | None = None,
     claimed: Collection[str] = (),
-    scores: npt.ArrayLike | None = None,
+    scores: ArrayLike | None = None,
     errors: Mapping[str, ErrorOfType] | None = None,
     sem: float = 0.03,
     n_min: int | None = None,
@@ -216,9 +223,7 @@ class ErrorOfType:
     method: str
 
 
-def error_of_parts(
-    parts: npt.ArrayLike, method: str, *, squared: float | None = None
-) -> ErrorOfType:
+def error_of_parts(parts: ArrayLike, method: str, *, squared: float | None = None) -> ErrorOfType:
     """A standard error from what each cluster adds to its square, with the upper end of it.
 
         SE^2 = sum_c q_c,   upper end: SE^2 exp(1.645 s(q) sqrt(C) / sum_c q_c)
@@ -313,7 +318,7 @@ class Subscore(Outcome):
     certain: bool
 
 
-def prmse(covariance: npt.ArrayLike, reliability: npt.ArrayLike) -> tuple[tuple[float, float], ...]:
+def prmse(covariance: ArrayLike, reliability: ArrayLike) -> tuple[tuple[float, float], ...]:
     """Haberman's (2008) proportional reductions of mean squared error, as pairs (by subscore, by
     total).
 
@@ -347,7 +352,7 @@ def prmse(covariance: npt.ArrayLike, reliability: npt.ArrayLike) -> tuple[tuple[
 
 
 def subscore_value(
-    scores: npt.ArrayLike, labels: Sequence[Hashable], *, level: float = 0.95
+    scores: ArrayLike, labels: Sequence[Hashable], *, level: float = 0.95
 ) -> tuple[Subscore, ...]:
     """Whether each type's score adds to the total score.
 
@@ -451,7 +456,7 @@ def _within(sums: Array, squares: Array, n: int) -> float:
     return float(((squares - sums**2 / n) / (n - 1)).sum())
 
 
-def _both(sums: Array, within: Array, members: Sequence[npt.NDArray[np.intp]]) -> Array:
+def _both(sums: Array, within: Array, members: Sequence[Places]) -> Array:
     c = np.cov(sums, rowvar=False)
     size = np.array([len(m) for m in members], dtype=np.float64)
     variance = np.diag(c)

@@ -11,7 +11,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
 from hqm.psychometrics.consistency import relative_error
@@ -26,9 +25,12 @@ from hqm.psychometrics.families import (
 from hqm.psychometrics.resampling import FEWEST, jackknife_error, labels_of, left_out_bounds
 from hqm.psychometrics.result import (
     Array,
+    ArrayLike,
     Bounds,
     Coefficient,
     Flags,
+    Labels,
+    Numbers,
     Outcome,
     is_constant,
     normal_quantile,
@@ -74,10 +76,10 @@ class CriterionValidity:
 
 
 def criterion_validity(
-    automatic: npt.ArrayLike,
-    human: npt.ArrayLike,
-    clusters: npt.ArrayLike | None = None,
-    weights: npt.ArrayLike | None = None,
+    automatic: ArrayLike,
+    human: ArrayLike,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     *,
     n_eff: float | None = None,
     families: Sequence[str] = (),
@@ -213,7 +215,7 @@ def _own_items(
     a: Array,
     h: Array,
     w: Array,
-    labels: npt.NDArray[np.generic],
+    labels: Labels,
     relatives: Relatives,
     level: float,
 ) -> CriterionValidity:
@@ -306,7 +308,7 @@ def _corrected(x: Array, y: Array, v_a: float, v_h: float, shared: float) -> Arr
     return np.asarray((s_ah - shared) / np.sqrt(product))
 
 
-def _moments(a: Array, judged: Array, labels: npt.NDArray[np.generic], labelled: Flags) -> _Moments:
+def _moments(a: Array, judged: Array, labels: Labels, labelled: Flags) -> _Moments:
     number = np.unique(labels, return_inverse=True)[1]
     automatic, human = relative_error(a, number), relative_error(judged, number[labelled])
     where = np.unique(number[labelled])
@@ -388,10 +390,10 @@ class AnswerCorrelations:
 
 
 def answer_correlations(
-    automatic: npt.ArrayLike,
-    human: npt.ArrayLike,
-    clusters: npt.ArrayLike | None = None,
-    weights: npt.ArrayLike | None = None,
+    automatic: ArrayLike,
+    human: ArrayLike,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     *,
     level: float = 0.95,
 ) -> AnswerCorrelations:
@@ -436,9 +438,7 @@ def answer_correlations(
     return AnswerCorrelations(*(_with_interval(value, left, n, level) for value, left in values))
 
 
-def _with_left_out(
-    a: Array, h: Array, w: Array, labels: npt.NDArray[np.generic]
-) -> list[tuple[float, Array]]:
+def _with_left_out(a: Array, h: Array, w: Array, labels: Labels) -> list[tuple[float, Array]]:
     """Pearson's, Spearman's and Kendall's correlation, each with its values where pictures are left
     out.
     """
@@ -480,9 +480,9 @@ class MetricsBesidePeople(Outcome):
 
 
 def metrics_beside_people(
-    metrics: Mapping[str, npt.ArrayLike],
-    human: npt.ArrayLike,
-    clusters: npt.ArrayLike | None = None,
+    metrics: Mapping[str, ArrayLike],
+    human: ArrayLike,
+    clusters: ArrayLike | None = None,
 ) -> MetricsBesidePeople:
     """Which of several metrics follows people best over single answers.
 
@@ -568,9 +568,7 @@ def _ranks(x: Array, w: Array) -> Array:
     return np.asarray((np.cumsum(weight) - weight / 2)[member])
 
 
-def _kendall(
-    a: Array, h: Array, w: Array, group: npt.NDArray[np.int64], groups: int
-) -> tuple[float, Array]:
+def _kendall(a: Array, h: Array, w: Array, group: Numbers, groups: int) -> tuple[float, Array]:
     """tau-b, and tau-b with each group left out, from sums over pairs of groups."""
     onto = np.zeros((len(a), groups))
     onto[np.arange(len(a)), group] = w
@@ -606,7 +604,7 @@ def _with_interval(value: float, without: Array, n: int, level: float) -> Coeffi
     return Coefficient(value, level=level, fixed=ends)
 
 
-def with_raters(coefficient: Coefficient, replicates: npt.ArrayLike) -> Coefficient:
+def with_raters(coefficient: Coefficient, replicates: ArrayLike) -> Coefficient:
     """A coefficient whose intervals also hold what the raters' own errors do to it.
 
         half^2 = half^2 over items + (z sd)^2,     sd: of the values that `rater_replicates` give

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, nctdtrinc, ndtr, ndtri, stdtr, stdtrit
 
 from hqm.psychometrics.resampling import (
@@ -20,6 +19,7 @@ from hqm.psychometrics.resampling import (
 )
 from hqm.psychometrics.result import (
     Array,
+    ArrayLike,
     Flags,
     Outcome,
     normal_quantile,
@@ -122,8 +122,8 @@ def _cliques(
 
 
 def paired_differences(
-    scores: npt.ArrayLike,
-    clusters: npt.ArrayLike | None = None,
+    scores: ArrayLike,
+    clusters: ArrayLike | None = None,
     *,
     level: float = 0.95,
     higher_is_better: bool = True,
@@ -194,8 +194,8 @@ def paired_differences(
 
 
 def independent_differences(
-    scores: npt.ArrayLike,
-    errors: npt.ArrayLike,
+    scores: ArrayLike,
+    errors: ArrayLike,
     *,
     level: float = 0.95,
     higher_is_better: bool = True,
@@ -333,7 +333,7 @@ class Saturation(Outcome):
 
 
 def saturation(
-    scores: npt.ArrayLike,
+    scores: ArrayLike,
     *,
     higher_is_better: bool = True,
 ) -> Saturation:
@@ -396,7 +396,7 @@ class ChanceCorrected(Outcome):
     flags: tuple[str, ...] = ()
 
 
-def chance_corrected(scores: npt.ArrayLike, blind: Mapping[str, float]) -> ChanceCorrected:
+def chance_corrected(scores: ArrayLike, blind: Mapping[str, float]) -> ChanceCorrected:
     """How much of the distance from blind answering to a perfect score the respondents cover.
 
         (S - S_blind) / (1 - S_blind),   S_blind = the best of the blind strategies
@@ -440,7 +440,7 @@ _FOUND = float(ndtri(0.975) + ndtri(0.8))
 """Standard errors of a difference that a test at .05 finds with 80 % power."""
 
 
-def lord_error(score: npt.ArrayLike, items: int) -> Array:
+def lord_error(score: ArrayLike, items: int) -> Array:
     """The standard error of a share of right answers over other items of the same kind.
 
         SE = sqrt(s (1 - s) / (n - 1))
@@ -479,10 +479,10 @@ class ConditionalErrors(Outcome):
 
 
 def conditional_errors(
-    scores: npt.ArrayLike,
-    clusters: npt.ArrayLike | None = None,
+    scores: ArrayLike,
+    clusters: ArrayLike | None = None,
     *,
-    points: npt.ArrayLike = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98),
+    points: ArrayLike = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98),
 ) -> ConditionalErrors:
     """The standard error of a score where the score is, and which of the best are not told apart.
 

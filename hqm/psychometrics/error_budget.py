@@ -14,12 +14,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtrit
 
 from hqm.psychometrics.agreement import mean_squares
 from hqm.psychometrics.resampling import jackknife_error, jackknife_variance
-from hqm.psychometrics.result import Array, Bounds, Outcome, normal_quantile, shaped
+from hqm.psychometrics.result import Array, ArrayLike, Bounds, Outcome, normal_quantile, shaped
 
 FEWEST_MOVES = 4
 """Fewer respondents have their moves shown, but no band."""
@@ -46,7 +45,7 @@ class ErrorBand(Outcome):
 
 
 def rerun_band(
-    noise: npt.ArrayLike, items: npt.ArrayLike | None = None, *, level: float = 0.95
+    noise: ArrayLike, items: ArrayLike | None = None, *, level: float = 0.95
 ) -> ErrorBand:
     """Return the band of another seed: 1.96 sqrt(2 (v + .5 / n^2)), in the mean square for all.
 
@@ -60,7 +59,7 @@ def rerun_band(
     return _from_variances(2 * variance, normal_quantile(level))
 
 
-def item_band(without: npt.ArrayLike, *, level: float = 0.95) -> ErrorBand:
+def item_band(without: ArrayLike, *, level: float = 0.95) -> ErrorBand:
     """Return the band of as many other items: t(J - 1) sqrt(2 SE^2), pictures as clusters.
 
     SE^2 is the delete-one-picture jackknife of each score; the shift is 0, give or take what other
@@ -82,7 +81,7 @@ def item_band(without: npt.ArrayLike, *, level: float = 0.95) -> ErrorBand:
 
 
 def change_band(
-    moves: npt.ArrayLike, *, n_effective: float | None = None, level: float = 0.95
+    moves: ArrayLike, *, n_effective: float | None = None, level: float = 0.95
 ) -> ErrorBand:
     """Return the band of a change that each respondent saw once: t(n - 1) s sqrt(1 + 1 / n).
 
@@ -106,7 +105,7 @@ def change_band(
 
 
 def wording_band(
-    scores: npt.ArrayLike, *, n_effective: float | None = None, level: float = 0.95
+    scores: ArrayLike, *, n_effective: float | None = None, level: float = 0.95
 ) -> ErrorBand:
     """Return the band of another wording, from two wordings or more of the same items.
 
@@ -137,7 +136,7 @@ def wording_band(
     return ErrorBand(half=half, moves=moves, factor=factor, any_wording=max(half, any_wording))
 
 
-def metric_band(scores: npt.ArrayLike, other: npt.ArrayLike, *, level: float = 0.95) -> ErrorBand:
+def metric_band(scores: ArrayLike, other: ArrayLike, *, level: float = 0.95) -> ErrorBand:
     """Return the band of another metric, after it is given the mean and the spread of the first.
 
     Two parameters are taken from the data, so the residual's variance has n - 2 degrees of freedom:
@@ -160,7 +159,7 @@ def metric_band(scores: npt.ArrayLike, other: npt.ArrayLike, *, level: float = 0
 
 
 def gap_bounds(
-    gap: float, first_without: npt.ArrayLike, other_without: npt.ArrayLike, *, level: float = 0.95
+    gap: float, first_without: ArrayLike, other_without: ArrayLike, *, level: float = 0.95
 ) -> Bounds:
     """Return the interval of the gap between two respondents over other pictures.
 

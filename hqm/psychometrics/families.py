@@ -10,15 +10,16 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import fdtri, stdtrit
 
 from hqm.psychometrics.resampling import jackknife_variance
 from hqm.psychometrics.result import (
     Array,
+    ArrayLike,
     Coefficient,
     Numbers,
     Outcome,
+    Places,
     Status,
     is_constant,
     normal_quantile,
@@ -92,7 +93,7 @@ def too_few_respondents(count: int, families: Sequence[str] = ()) -> str:
 
 
 def family_dependence(
-    scores: npt.ArrayLike,
+    scores: ArrayLike,
     families: Sequence[str],
     rng: np.random.Generator | None = None,
     *,
@@ -176,7 +177,7 @@ def family_dependence(
     )
 
 
-def _squares(x: Array, member: npt.NDArray[np.intp], size: Array) -> tuple[Array, Array]:
+def _squares(x: Array, member: Places, size: Array) -> tuple[Array, Array]:
     """(sets,) sums of squares between and within families, of (sets, respondents) scores."""
     x = x - x.mean(axis=1, keepdims=True)
     totals = x @ np.eye(len(size))[member]
@@ -184,7 +185,6 @@ def _squares(x: Array, member: npt.NDArray[np.intp], size: Array) -> tuple[Array
     return between, np.maximum((x**2).sum(axis=1) - between, 0.0)
 
 
-Rows = npt.NDArray[np.intp]
 MOST_IN_PAIRS = 50
 """Among more respondents no two make a correlation, and they are many pairs."""
 MOST_UNITS = 200
@@ -214,8 +214,8 @@ class Relatives:
     @classmethod
     def of_pairs(
         cls,
-        x: npt.ArrayLike,
-        y: npt.ArrayLike,
+        x: ArrayLike,
+        y: ArrayLike,
         families: Sequence[str],
         independent: float | None,
     ) -> Relatives:
@@ -225,7 +225,7 @@ class Relatives:
         )
         return cls(tuple(families), independent).of(both)
 
-    def of(self, included: npt.ArrayLike) -> Relatives:
+    def of(self, included: ArrayLike) -> Relatives:
         """Those of some of the respondents."""
         if not self.families:
             return self
@@ -243,7 +243,7 @@ class Relatives:
 
 
 def left_out(
-    statistic: Callable[[Rows], float | tuple[float, ...]],
+    statistic: Callable[[Places], float | tuple[float, ...]],
     count: int,
     relatives: Relatives | None = None,
 ) -> Array:
@@ -259,7 +259,7 @@ def left_out(
     )
 
 
-def log_variance_error(scores: npt.ArrayLike, independent: float | None = None) -> float:
+def log_variance_error(scores: ArrayLike, independent: float | None = None) -> float:
     """The sampling variance of the logarithm of a variance, from the kurtosis of the scores.
 
         M / (M - 1.96) (kappa - (M - 3) / M) / (M - 1)
@@ -290,8 +290,8 @@ def log_variance_error(scores: npt.ArrayLike, independent: float | None = None) 
 # mean shows it.
 def at_least(
     coefficient: Coefficient,
-    statistic: Callable[[Rows], float | tuple[float, float]],
-    scores: npt.ArrayLike = (),
+    statistic: Callable[[Places], float | tuple[float, float]],
+    scores: ArrayLike = (),
     relatives: Relatives | None = None,
     *,
     least: float = -1.0,
@@ -300,7 +300,7 @@ def at_least(
 
         L = 1 - exp(y + t(level; U - 1) SE),   y = log(1 - r),   SE^2 = max(J, J - J_s + B)
 
-    - `statistic`: Rows of respondents -> the coefficient, and the variance between them; of one
+    - `statistic`: Places of respondents -> the coefficient, and the variance between them; of one
       that is no ratio of variances (ranks) the coefficient alone, and SE^2 is J.
     - `scores`: (respondents,): those of which it is the variance.
     - `least`: The coefficient's own lower end, below which no bound is given.
@@ -319,7 +319,7 @@ def at_least_without(
     coefficient: Coefficient,
     without: Array,
     spreads: Array | None,
-    scores: npt.ArrayLike,
+    scores: ArrayLike,
     relatives: Relatives,
     *,
     least: float = -1.0,
@@ -408,10 +408,10 @@ class Influence(Outcome):
 
 
 def leave_one_out(
-    statistic: Callable[[npt.NDArray[np.intp]], float],
+    statistic: Callable[[Places], float],
     n: int,
     *,
-    scores: npt.ArrayLike = (),
+    scores: ArrayLike = (),
     goal: float = 0.9,
 ) -> Influence:
     """The range of a correlation over leaving out one respondent each time.
@@ -484,7 +484,7 @@ def leave_one_out(
 
 
 def _strongest_pair(
-    statistic: Callable[[Rows], float], n: int, value: float
+    statistic: Callable[[Places], float], n: int, value: float
 ) -> tuple[tuple[int, int], float]:
     """The two respondents without whom a correlation leaves its interval farthest; -1 for none."""
     everyone = np.arange(n)
@@ -518,8 +518,8 @@ class RangeRestriction(Outcome):
 
 
 def range_restriction(
-    scores: npt.ArrayLike,
-    reliability: Callable[[npt.NDArray[np.intp]], float] | None = None,
+    scores: ArrayLike,
+    reliability: Callable[[Places], float] | None = None,
     *,
     higher_is_better: bool = True,
 ) -> RangeRestriction:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import fdtrc, stdtr, stdtrit
 
 from hqm.psychometrics.agreement import icc
@@ -24,6 +23,7 @@ from hqm.psychometrics.resampling import (
 )
 from hqm.psychometrics.result import (
     Array,
+    ArrayLike,
     Bounds,
     Coefficient,
     Outcome,
@@ -61,9 +61,9 @@ class ShiftHeterogeneity:
 
 
 def shift_heterogeneity(
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
-    clusters: npt.ArrayLike | None = None,
+    first: ArrayLike,
+    second: ArrayLike,
+    clusters: ArrayLike | None = None,
 ) -> ShiftHeterogeneity:
     """Whether a change of form shifts all respondents alike: the form by respondent interaction
     (Cochran's Q).
@@ -92,9 +92,7 @@ def shift_heterogeneity(
     return shift_heterogeneity_of_scores(mean, error**2)
 
 
-def shift_heterogeneity_of_scores(
-    shifts: npt.ArrayLike, variances: npt.ArrayLike
-) -> ShiftHeterogeneity:
+def shift_heterogeneity_of_scores(shifts: ArrayLike, variances: ArrayLike) -> ShiftHeterogeneity:
     """The same from each respondent's shift and its sampling variance, for metrics that are no
     means of items.
 
@@ -155,10 +153,10 @@ class FormReliability:
 
 
 def form_reliability(
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
-    noise_first: npt.ArrayLike,
-    noise_second: npt.ArrayLike,
+    first: ArrayLike,
+    second: ArrayLike,
+    noise_first: ArrayLike,
+    noise_second: ArrayLike,
     *,
     without: tuple[Array, Array] | None = None,
     n_effective: float | None = None,
@@ -250,8 +248,8 @@ def _disattenuated(
 
 
 def mean_shift(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
     *,
     without: tuple[Array, Array] | None = None,
     n_effective: float | None = None,
@@ -313,7 +311,7 @@ def mean_shift(
 
 
 def own_shifts(
-    x: npt.ArrayLike, y: npt.ArrayLike, without: tuple[Array, Array], *, level: float = 0.95
+    x: ArrayLike, y: ArrayLike, without: tuple[Array, Array], *, level: float = 0.95
 ) -> tuple[Coefficient, ...]:
     """How much higher each respondent itself is in the other administration, on other items of the
     same kind.
@@ -355,7 +353,7 @@ def own_shifts(
     return tuple(made)
 
 
-def bias_test(scores: npt.ArrayLike, *, n_effective: float | None = None) -> SignificanceTest:
+def bias_test(scores: ArrayLike, *, n_effective: float | None = None) -> SignificanceTest:
     """Whether the administrations differ in their mean: F = MSC / MSE with K - 1 and (M - 1)(K - 1)
     df.
 
@@ -418,8 +416,8 @@ class Equivalence(Outcome):
 
 
 def equivalence(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
     margin: float,
     *,
     alpha: float = 0.05,
@@ -550,8 +548,8 @@ class Advantages(Outcome):
 
 
 def advantages(
-    first: npt.ArrayLike,
-    other: npt.ArrayLike,
+    first: ArrayLike,
+    other: ArrayLike,
     without: tuple[Array, Array],
     *,
     n_effective: float | None = None,
@@ -607,9 +605,9 @@ def _off_the_line(x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def older_advantages(
-    scores: npt.ArrayLike,
-    older: npt.ArrayLike,
-    clusters: npt.ArrayLike | None = None,
+    scores: ArrayLike,
+    older: ArrayLike,
+    clusters: ArrayLike | None = None,
     *,
     n_effective: float | None = None,
 ) -> Advantages:

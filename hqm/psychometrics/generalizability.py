@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import chdtri, fdtri
 
-from hqm.psychometrics.result import Array, Numbers, Outcome, Status
+from hqm.psychometrics.result import Array, ArrayLike, Numbers, Outcome, Status
 from hqm.psychometrics.variance_components import (
     Axis,
     Depth,
@@ -83,10 +82,10 @@ class GStudy(Outcome):
 
 
 def g_study(
-    scores: npt.ArrayLike,
+    scores: ArrayLike,
     facets: Sequence[str],
     *,
-    nested: Mapping[str, tuple[str, npt.ArrayLike]] | None = None,
+    nested: Mapping[str, tuple[str, ArrayLike]] | None = None,
     effects: Sequence[Sequence[str]] | None = None,
     level: float = 0.95,
     design: Design | None = None,
@@ -183,8 +182,8 @@ def g_study(
 
 
 def _with_scores(
-    x: Array, names: Sequence[str], nested: Mapping[str, tuple[str, npt.ArrayLike]]
-) -> tuple[Array, dict[str, tuple[str, npt.ArrayLike]]]:
+    x: Array, names: Sequence[str], nested: Mapping[str, tuple[str, ArrayLike]]
+) -> tuple[Array, dict[str, tuple[str, ArrayLike]]]:
     """The levels of each facet that have a score at all, and their groups."""
     within = {name: (group, np.asarray(labels)) for name, (group, labels) in nested.items()}
     for axis, name in enumerate(names):
@@ -265,9 +264,7 @@ def _freedom(axes: Sequence[Axis], depths: Sequence[Depth], observations: int) -
     return np.maximum(np.array(df, dtype=np.int64), 1)
 
 
-def difference_bounds(
-    parts: npt.ArrayLike, df: npt.ArrayLike, level: float = 0.95
-) -> tuple[float, float]:
+def difference_bounds(parts: ArrayLike, df: ArrayLike, level: float = 0.95) -> tuple[float, float]:
     """The interval of a sum and difference of mean squares, each times its coefficient (Ting and
     others 1990).
 

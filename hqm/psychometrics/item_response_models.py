@@ -6,10 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr
 
-from hqm.psychometrics.result import Array, Outcome, Status, shaped
+from hqm.psychometrics.result import Array, ArrayLike, Outcome, Status, shaped
 from hqm.psychometrics.significance import benjamini_hochberg
 
 # the fit ends when no parameter moves by more than the tolerance
@@ -221,7 +220,7 @@ class ItemResponseModel(Outcome):
     flags: tuple[str, ...] = ()
 
 
-def item_response(scores: npt.ArrayLike, *, n_eff: float | None = None) -> ItemResponseModel:
+def item_response(scores: ArrayLike, *, n_eff: float | None = None) -> ItemResponseModel:
     """Fit one slope for all items and an intercept for each, if there are respondents enough.
 
     A slope of its own for each item needs hundreds of respondents: with 20 the estimated slopes
@@ -331,7 +330,7 @@ class Rasch(Outcome):
     flags: tuple[str, ...] = ()
 
 
-def rasch(scores: npt.ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None) -> Rasch:
+def rasch(scores: ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None) -> Rasch:
     """Difficulties, abilities and item fit of the Rasch model.
 
     All items discriminate equally, so an item is told from the others by its difficulty alone; fit

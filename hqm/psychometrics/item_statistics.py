@@ -8,11 +8,19 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr, ndtri, stdtr
 
 from hqm.psychometrics.distributions import rank_sum_p
-from hqm.psychometrics.result import Array, Numbers, Outcome, Status, ratio, shaped
+from hqm.psychometrics.result import (
+    Array,
+    ArrayLike,
+    Flags,
+    Numbers,
+    Outcome,
+    Status,
+    ratio,
+    shaped,
+)
 from hqm.psychometrics.significance import benjamini_hochberg
 
 Band = Literal[
@@ -52,7 +60,7 @@ class ItemAnalysis(Outcome):
         return tuple(i for i, item in enumerate(self.items) if item.band == band)
 
 
-def item_rest(scores: npt.ArrayLike) -> Array:
+def item_rest(scores: ArrayLike) -> Array:
     """(items,): the correlation of each item with the mean of the other items, over respondents;
     NaN where it is undefined.
 
@@ -92,7 +100,7 @@ def _correlations(x: Array, rest: Array) -> tuple[Array, Numbers]:
 _NO_SPREAD = 1e-12
 
 
-def _two_sided(r: Array, n: npt.ArrayLike) -> Array:
+def _two_sided(r: Array, n: ArrayLike) -> Array:
     """Student's test of a correlation."""
     df = np.asarray(n, dtype=np.float64) - 2
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -101,7 +109,7 @@ def _two_sided(r: Array, n: npt.ArrayLike) -> Array:
 
 
 def reversed_items(
-    scores: npt.ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None
+    scores: ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None
 ) -> tuple[int, ...]:
     """Numbers of the items in the band `reversed` of `item_analysis`, without the numbers of every
     item.
@@ -117,9 +125,7 @@ def reversed_items(
     return tuple(np.flatnonzero((q < alpha) & (r < 0) & proved).tolist())
 
 
-def _evidence(
-    x: Array, alpha: float, n_eff: float | None
-) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
+def _evidence(x: Array, alpha: float, n_eff: float | None) -> tuple[Array, Array, Flags]:
     """(items,) each: correlation with the rest, q, and whether the rank sums show a reversal."""
     respondents = x.shape[0]
     size = float(respondents) if n_eff is None else min(float(respondents), n_eff)
@@ -130,7 +136,7 @@ def _evidence(
 
 
 def item_analysis(
-    scores: npt.ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None
+    scores: ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None
 ) -> ItemAnalysis:
     """Classical item analysis, with a verdict only where there is evidence for it.
 
@@ -247,7 +253,7 @@ class LabelErrors(Outcome):
 
 
 def label_error_candidates(
-    scores: npt.ArrayLike,
+    scores: ArrayLike,
     *,
     rng: np.random.Generator,
     alpha: float = 0.05,

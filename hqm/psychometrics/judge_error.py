@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import chdtrc, expit, stdtrit, xlogy
 
 from hqm.psychometrics.agreement import agreement_of_counts, kappa_of_counts
@@ -22,6 +21,7 @@ from hqm.psychometrics.resampling import (
 )
 from hqm.psychometrics.result import (
     Array,
+    ArrayLike,
     Bounds,
     Coefficient,
     Flags,
@@ -146,9 +146,9 @@ class JudgeErrors(Outcome):
 
 
 def judge_errors(
-    automatic: npt.ArrayLike,
-    human: npt.ArrayLike,
-    weights: npt.ArrayLike | None = None,
+    automatic: ArrayLike,
+    human: ArrayLike,
+    weights: ArrayLike | None = None,
     *,
     level: float = 0.95,
 ) -> JudgeErrors:
@@ -295,10 +295,10 @@ class WeightedAgreement:
 
 
 def weighted_agreement(
-    automatic: npt.ArrayLike,
-    human: npt.ArrayLike,
-    clusters: npt.ArrayLike,
-    weights: npt.ArrayLike | None = None,
+    automatic: ArrayLike,
+    human: ArrayLike,
+    clusters: ArrayLike,
+    weights: ArrayLike | None = None,
     *,
     level: float = 0.95,
 ) -> WeightedAgreement:
@@ -375,9 +375,9 @@ class JudgeNoise:
 
 
 def judge_share(
-    rejudged: npt.ArrayLike,
-    rerun: npt.ArrayLike,
-    clusters: npt.ArrayLike | None = None,
+    rejudged: ArrayLike,
+    rerun: ArrayLike,
+    clusters: ArrayLike | None = None,
     *,
     level: float = 0.95,
 ) -> JudgeNoise:
@@ -510,10 +510,10 @@ class StageAgreement:
 
 
 def stage_agreement(
-    judge: npt.ArrayLike,
-    human: npt.ArrayLike,
-    clusters: npt.ArrayLike | None = None,
-    weights: npt.ArrayLike | None = None,
+    judge: ArrayLike,
+    human: ArrayLike,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     *,
     level: float = 0.95,
 ) -> StageAgreement:
@@ -587,7 +587,7 @@ def _share(part: Any, whole: Any) -> Any:
 
 def _with_interval(
     counts: Mapping[str, Array],
-    clusters: npt.NDArray[np.int64],
+    clusters: Numbers,
     metric: Callable[[_Sums], Any],
     level: float,
     units: int,

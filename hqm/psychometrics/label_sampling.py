@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtr
 
 from hqm.psychometrics.resampling import labels_of
 from hqm.psychometrics.result import (
     Array,
+    ArrayLike,
     Flags,
     Outcome,
     normal_quantile,
@@ -25,7 +25,7 @@ nobody suspected.
 """
 
 
-def active_probabilities(errors: npt.ArrayLike, labels: float, tau: float = LARGEST_TAU) -> Array:
+def active_probabilities(errors: ArrayLike, labels: float, tau: float = LARGEST_TAU) -> Array:
     """With which probability each answer is labelled, where doubtful answers are labelled more
     often.
 
@@ -63,7 +63,7 @@ def active_probabilities(errors: npt.ArrayLike, labels: float, tau: float = LARG
         full |= p >= 1
 
 
-def systematic_sample(probabilities: npt.ArrayLike, rng: np.random.Generator) -> Flags:
+def systematic_sample(probabilities: ArrayLike, rng: np.random.Generator) -> Flags:
     """Draw answers with these probabilities, (answers,), spread evenly over their order; as many as
     their sum.
 
@@ -81,9 +81,9 @@ def systematic_sample(probabilities: npt.ArrayLike, rng: np.random.Generator) ->
 
 
 def expected_width(
-    scores: npt.ArrayLike,
-    errors: npt.ArrayLike,
-    probabilities: npt.ArrayLike,
+    scores: ArrayLike,
+    errors: ArrayLike,
+    probabilities: ArrayLike,
     *,
     together: float = 1.0,
     alike: float = 1.0,
@@ -127,7 +127,7 @@ def expected_width(
     return 2 * normal_quantile(level) * math.sqrt(together * sampled + alike * whole)
 
 
-def errors_from_disagreement(differing: npt.ArrayLike, others: npt.ArrayLike) -> Array:
+def errors_from_disagreement(differing: ArrayLike, others: ArrayLike) -> Array:
     """The chance that a verdict is wrong, from how many other verdicts on the same answer differ
     from it.
 
@@ -173,7 +173,7 @@ class LabelRandomness(Outcome):
 
 
 def labels_at_random(
-    automatic: npt.ArrayLike, human: npt.ArrayLike, clusters: npt.ArrayLike | None = None
+    automatic: ArrayLike, human: ArrayLike, clusters: ArrayLike | None = None
 ) -> LabelRandomness:
     """Whether the answers that people labelled are scored like those that they did not (Mantel and
     Haenszel).

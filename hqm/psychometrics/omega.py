@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from hqm.psychometrics.consistency import (
     RelativeError,
@@ -17,9 +16,17 @@ from hqm.psychometrics.consistency import (
     too_wide,
     varies_of,
 )
-from hqm.psychometrics.families import Relatives, Rows, at_least
+from hqm.psychometrics.families import Relatives, at_least
 from hqm.psychometrics.resampling import jackknife_variance, labels_of
-from hqm.psychometrics.result import Array, Bounds, Coefficient, is_constant, shaped
+from hqm.psychometrics.result import (
+    Array,
+    ArrayLike,
+    Bounds,
+    Coefficient,
+    Places,
+    is_constant,
+    shaped,
+)
 from hqm.psychometrics.variance_components import (
     FEWEST_CLUSTERS,
     LARGEST,
@@ -29,7 +36,7 @@ from hqm.psychometrics.variance_components import (
 _HEYWOOD = "a loading exceeds 1 (a Heywood case): one factor does not hold"
 
 
-def omega_t(scores: npt.ArrayLike, *, families: Sequence[str] = ()) -> Coefficient:
+def omega_t(scores: ArrayLike, *, families: Sequence[str] = ()) -> Coefficient:
     """McDonald's omega total of a one-factor model fitted by unweighted least squares.
 
         omega = (sum of loadings)^2 / sum of all correlations   (McDonald 1999, Test Theory)
@@ -64,9 +71,9 @@ def _of_scores(x: Array) -> float:
 
 
 def omega_of_types(
-    scores: npt.ArrayLike,
+    scores: ArrayLike,
     types: Sequence[str],
-    clusters: npt.ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     *,
     n_effective: float | None = None,
     families: Sequence[str] = (),
@@ -136,7 +143,7 @@ def omega_of_types(
     fixed = _bounds(parts, covariances, errors, level)
     scores = np.asarray(sum(part.mean / part.mean.std(ddof=1) for part in parts)) / len(parts)
 
-    def statistic(rows: Rows) -> tuple[float, float]:
+    def statistic(rows: Places) -> tuple[float, float]:
         means = np.stack([part.mean[rows] for part in parts])
         if any(is_constant(mean) for mean in means):
             return math.nan, math.nan
@@ -157,7 +164,7 @@ class _Part:
     no item.
     """
 
-    def __init__(self, error: RelativeError, labels: npt.NDArray[np.intp], clusters: int) -> None:
+    def __init__(self, error: RelativeError, labels: Places, clusters: int) -> None:
         where = np.unique(labels)
         self.sums, self.sizes, self.residuals = (
             np.zeros((len(error.sums), clusters)) for _ in range(3)
@@ -182,7 +189,7 @@ def _covariances(parts: Sequence[_Part]) -> Array:
     return np.cov(np.stack([part.mean for part in parts]))
 
 
-def _shared_errors(parts: Sequence[_Part], rows: Rows | slice = slice(None)) -> Array:
+def _shared_errors(parts: Sequence[_Part], rows: Places | slice = slice(None)) -> Array:
     """(types, types): the errors that types share through clusters, of some respondents."""
     count = len(parts[0].n[rows])
     scaled = np.stack([part.residuals[rows] / part.n[rows, None] for part in parts])
@@ -253,7 +260,7 @@ def _bounds(
     return Bounds.below_one(1 - _omega(covariances, errors)[0], half, "omega", level)
 
 
-def minres_loadings(correlations: npt.ArrayLike) -> Array:
+def minres_loadings(correlations: ArrayLike) -> Array:
     """The loadings of one factor that leave the smallest squared off-diagonal residuals.
 
     - `correlations`: (items, items), or (replicates, items, items) for as many rows of loadings:

@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from hqm.psychometrics.ranks import PairOrder, pair_order
 from hqm.psychometrics.result import (
     Array,
+    ArrayLike,
     Coefficient,
     Numbers,
     Status,
@@ -43,7 +43,7 @@ class ExpectedRetest:
     pairs: PairOrder | None
 
 
-def expected_retest(probabilities: npt.ArrayLike) -> ExpectedRetest:
+def expected_retest(probabilities: ArrayLike) -> ExpectedRetest:
     """Test-retest reliability from the probability that each item is scored 1, without a single
     rerun.
 

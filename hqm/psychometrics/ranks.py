@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr
 
 from hqm.psychometrics.correlation import paired
 from hqm.psychometrics.distributions import average_ranks, kendall_tau
 from hqm.psychometrics.result import (
     Array,
+    ArrayLike,
     Coefficient,
     Outcome,
     Status,
@@ -83,9 +83,7 @@ class PairOrder:
         return mean_of_known(self.flip[np.triu_indices(len(self.flip), 1)])
 
 
-def pair_order(
-    scores: npt.ArrayLike, noise: npt.ArrayLike, *, n_items: int | None = None
-) -> PairOrder:
+def pair_order(scores: ArrayLike, noise: ArrayLike, *, n_items: int | None = None) -> PairOrder:
     """The probability that two runs order a pair of respondents in opposite ways.
 
     A correlation of .99 sounds like a fixed order; the flips say which pairs a rerun turns round.
@@ -122,8 +120,8 @@ def pair_order(
 
 
 def rank_stability(
-    scores: npt.ArrayLike,
-    noise: npt.ArrayLike,
+    scores: ArrayLike,
+    noise: ArrayLike,
     rng: np.random.Generator,
     *,
     k: Sequence[int] = (1, 3, 5, 10),
@@ -195,7 +193,7 @@ def rank_stability(
 
 
 def top_k_overlap(
-    x: npt.ArrayLike, y: npt.ArrayLike, k: int, *, higher_is_better: bool = True
+    x: ArrayLike, y: ArrayLike, k: int, *, higher_is_better: bool = True
 ) -> Coefficient:
     """The share of the k best that two administrations have in common; ties at the boundary are
     averaged over.
@@ -256,7 +254,7 @@ class BenchmarkAgreement(Outcome):
     tau_range: tuple[float, float] = (math.nan, math.nan)
 
 
-def expected_overlap(x: npt.ArrayLike, y: npt.ArrayLike, k: int) -> float:
+def expected_overlap(x: ArrayLike, y: ArrayLike, k: int) -> float:
     """How many respondents are expected among the best k of both; who is tied at the edge is drawn
     by lot in each.
 
@@ -269,8 +267,8 @@ def expected_overlap(x: npt.ArrayLike, y: npt.ArrayLike, k: int) -> float:
 
 
 def benchmark_agreement(
-    first: npt.ArrayLike,
-    other: npt.ArrayLike,
+    first: ArrayLike,
+    other: ArrayLike,
     rng: np.random.Generator,
     *,
     halves: int = 200,

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtrit
 
 from hqm.psychometrics.generalizability import g_study
@@ -21,6 +20,7 @@ from hqm.psychometrics.resampling import (
 )
 from hqm.psychometrics.result import (
     Array,
+    ArrayLike,
     Bounds,
     Coefficient,
     Status,
@@ -36,7 +36,7 @@ ONE_CATEGORY = (
 
 
 def krippendorff_alpha(
-    ratings: npt.ArrayLike, measurement: MeasurementLevel = "nominal", *, level: float = 0.95
+    ratings: ArrayLike, measurement: MeasurementLevel = "nominal", *, level: float = 0.95
 ) -> Coefficient:
     """Krippendorff's alpha: agreement of any number of raters, on any scale, with gaps.
 
@@ -109,7 +109,7 @@ def krippendorff_alpha(
     return _over_items(value, jackknife_error(alphas), n_units, level, "unit jackknife")
 
 
-def fleiss_kappa(ratings: npt.ArrayLike, *, level: float = 0.95) -> Coefficient:
+def fleiss_kappa(ratings: ArrayLike, *, level: float = 0.95) -> Coefficient:
     """Fleiss' kappa: agreement of several raters on nominal categories, beyond what their pooled
     shares give by chance.
 
@@ -160,7 +160,7 @@ def fleiss_kappa(ratings: npt.ArrayLike, *, level: float = 0.95) -> Coefficient:
 
 
 def gwet_ac1(
-    ratings: npt.ArrayLike, *, categories: int | None = None, level: float = 0.95
+    ratings: ArrayLike, *, categories: int | None = None, level: float = 0.95
 ) -> Coefficient:
     """Gwet's AC1: agreement beyond chance that does not collapse when one category prevails.
 
@@ -222,7 +222,7 @@ def gwet_ac1(
 
 
 def flip_rate(
-    verdicts: npt.ArrayLike, clusters: npt.ArrayLike | None = None, *, level: float = 0.95
+    verdicts: ArrayLike, clusters: ArrayLike | None = None, *, level: float = 0.95
 ) -> Coefficient:
     """The probability that two verdicts on the same response differ.
 
@@ -272,7 +272,7 @@ def _over_items(
     return Coefficient(value, n=n, level=level, fixed=ends, se=error)
 
 
-def _counts(ratings: npt.ArrayLike) -> tuple[Array, Array]:
+def _counts(ratings: ArrayLike) -> tuple[Array, Array]:
     """(units, categories) how often each unit got each value, and the values."""
     x = shaped(ratings, "raters, units", "ratings")
     there = np.isfinite(x)
@@ -332,7 +332,7 @@ class RaterVariance:
     method: str = ""
 
 
-def rater_share(labels: npt.ArrayLike, rng: np.random.Generator) -> RaterVariance:
+def rater_share(labels: ArrayLike, rng: np.random.Generator) -> RaterVariance:
     """The share of the variance of single labels that strict and lenient raters make, by restricted
     likelihood.
 
@@ -488,7 +488,7 @@ class RaterErrors:
     prevalence: float
 
 
-def pooled_labels(labels: npt.ArrayLike, pool: Pool = "majority") -> Array:
+def pooled_labels(labels: ArrayLike, pool: Pool = "majority") -> Array:
     """Pool the labels of each answer: by majority, mean, or Dawid and Skene's likelier truth.
 
     Without a majority (more than half of the raters) an answer stays unresolved (NaN).
@@ -519,7 +519,7 @@ def _majority(x: Array, weights: Array) -> Array:
     return result
 
 
-def dawid_skene(labels: npt.ArrayLike) -> RaterErrors:
+def dawid_skene(labels: ArrayLike) -> RaterErrors:
     """How often each rater is right, and what is true, estimated together by maximum likelihood
     (EM).
 
@@ -568,7 +568,7 @@ def dawid_skene(labels: npt.ArrayLike) -> RaterErrors:
 
 
 def rater_replicates(
-    labels: npt.ArrayLike, pool: Pool, rng: np.random.Generator, *, replicates: int = 200
+    labels: ArrayLike, pool: Pool, rng: np.random.Generator, *, replicates: int = 200
 ) -> Array:
     """(replicates, answers): the pooled labels as other raters of the same kind might have left
     them.

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri, stdtrit
 
 from hqm.psychometrics.agreement import icc
@@ -16,6 +15,7 @@ from hqm.psychometrics.families import Relatives
 from hqm.psychometrics.resampling import cluster_sums, labels_of, mean_with_error
 from hqm.psychometrics.result import (
     Array,
+    ArrayLike,
     Bounds,
     Coefficient,
     Outcome,
@@ -44,9 +44,9 @@ class ResponseBias:
 
 
 def acquiescence(
-    yes_first: npt.ArrayLike,
-    yes_second: npt.ArrayLike,
-    clusters: npt.ArrayLike | None = None,
+    yes_first: ArrayLike,
+    yes_second: ArrayLike,
+    clusters: ArrayLike | None = None,
     *,
     level: float = 0.95,
 ) -> ResponseBias:
@@ -76,7 +76,7 @@ def acquiescence(
 
 
 def _bias(
-    values: Array, sources: tuple[Array, Array], clusters: npt.ArrayLike | None, level: float
+    values: Array, sources: tuple[Array, Array], clusters: ArrayLike | None, level: float
 ) -> ResponseBias:
     known = np.concatenate([np.ravel(s) for s in sources])
     known = known[np.isfinite(known)]
@@ -102,7 +102,7 @@ def _bias(
     return ResponseBias(each, *_over_respondents(means, level))
 
 
-def _clustered(values: Array, clusters: npt.ArrayLike | None) -> tuple[Array, Array]:
+def _clustered(values: Array, clusters: ArrayLike | None) -> tuple[Array, Array]:
     labels = labels_of(clusters, values.shape[1])
     scored = np.isfinite(values)
     if not scored.any():
@@ -158,9 +158,9 @@ class PairCoherence:
 
 
 def pair_coherence(
-    yes_first: npt.ArrayLike,
-    yes_second: npt.ArrayLike,
-    clusters: npt.ArrayLike | None = None,
+    yes_first: ArrayLike,
+    yes_second: ArrayLike,
+    clusters: ArrayLike | None = None,
     *,
     level: float = 0.95,
 ) -> PairCoherence:
@@ -218,8 +218,8 @@ class BalancedScore:
 
 
 def balanced_score(
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
+    first: ArrayLike,
+    second: ArrayLike,
     *,
     n_effective: float | None = None,
     families: Sequence[str] = (),
@@ -417,7 +417,7 @@ class PositionBias:
     cramer_v: float = math.nan
 
 
-def position_bias(counts: npt.ArrayLike, expected: npt.ArrayLike | None = None) -> PositionBias:
+def position_bias(counts: ArrayLike, expected: ArrayLike | None = None) -> PositionBias:
     """Whether a respondent prefers a position among the options of multiple-choice items.
 
     When right options are spread evenly over the positions, choices should be too. A preference
@@ -489,7 +489,7 @@ class LengthElasticity:
 
 
 def length_elasticity(
-    scores: npt.ArrayLike, lengths: npt.ArrayLike, *, level: float = 0.95
+    scores: ArrayLike, lengths: ArrayLike, *, level: float = 0.95
 ) -> LengthElasticity:
     """How much of a score's change between forms goes with a change of length, within respondents.
 

@@ -144,6 +144,15 @@ Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
 """Whole numbers: counts, places, codes."""
 
+Places = npt.NDArray[np.intp]
+"""Places in another array, to index it."""
+
+Labels = npt.NDArray[np.generic]
+"""Names or numbers that say what belongs together."""
+
+ArrayLike = npt.ArrayLike
+"""What becomes an array: lists of numbers, frames, arrays."""
+
 
 def shaped(values: npt.ArrayLike, shape: str, what: str = "scores") -> Array:
     """Values as numbers; ValueError unless they have as many axes as `shape` names, such as

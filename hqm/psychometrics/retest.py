@@ -9,16 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from hqm.psychometrics.consistency import spearman_brown
-from hqm.psychometrics.families import Relatives, Rows, at_least
+from hqm.psychometrics.families import Relatives, at_least
 from hqm.psychometrics.resampling import cluster_sums, labels_of
 from hqm.psychometrics.result import (
     Array,
+    ArrayLike,
     Bounds,
     Coefficient,
     Numbers,
+    Places,
     Status,
     is_constant,
     mean_of_known,
@@ -70,7 +71,7 @@ def with_bounds(
     if ratio > 1:
         return bare
 
-    def statistic(rows: Rows) -> tuple[float, float]:
+    def statistic(rows: Places) -> tuple[float, float]:
         spread = float(scores[:, rows].var(axis=1, ddof=1).mean())
         return 1 - float(noises[rows].mean()) / spread if spread > 0 else math.nan, spread
 
@@ -262,8 +263,8 @@ class GeneralizedRetest:
 
 
 def rho_g(
-    values: npt.ArrayLike,
-    clusters: npt.ArrayLike | None = None,
+    values: ArrayLike,
+    clusters: ArrayLike | None = None,
     *,
     n_effective: float | None = None,
     families: Sequence[str] = (),
@@ -364,10 +365,10 @@ def rho_g(
 
 
 def rho_g_of_scores(
-    scores: npt.ArrayLike,
+    scores: ArrayLike,
     *,
-    noise: npt.ArrayLike | None = None,
-    without: npt.ArrayLike | None = None,
+    noise: ArrayLike | None = None,
+    without: ArrayLike | None = None,
     n_effective: float | None = None,
     families: Sequence[str] = (),
     level: float = 0.95,
@@ -513,9 +514,7 @@ def _assemble(
     return GeneralizedRetest(rho, every_noise, every_score, spread, drift)
 
 
-def noise_floor(
-    rates: npt.ArrayLike, n_items: int, *, strata: npt.ArrayLike | None = None
-) -> Coefficient:
+def noise_floor(rates: ArrayLike, n_items: int, *, strata: ArrayLike | None = None) -> Coefficient:
     """The test-retest correlation that independent coin flips at each respondent's own rate would
     give.
 

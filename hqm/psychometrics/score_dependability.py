@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import chdtri, ndtri, stdtrit
 
 from hqm.psychometrics.agreement import icc, icc_of_mean, mean_squares
@@ -21,7 +20,16 @@ from hqm.psychometrics.families import (
 )
 from hqm.psychometrics.generalizability import DStudy, GStudy, d_study, g_study
 from hqm.psychometrics.resampling import jackknife_error
-from hqm.psychometrics.result import Array, Bounds, Coefficient, Outcome, shaped, size_of
+from hqm.psychometrics.result import (
+    Array,
+    ArrayLike,
+    Bounds,
+    Coefficient,
+    Labels,
+    Outcome,
+    shaped,
+    size_of,
+)
 from hqm.psychometrics.variance_components import Design
 
 PLACES = (np.arange(1, 200) - 0.5) / 199
@@ -125,9 +133,9 @@ class _Errors:
 
 
 def g_and_phi(
-    scores: npt.ArrayLike,
+    scores: ArrayLike,
     facet: str,
-    pictures: npt.ArrayLike | None = None,
+    pictures: ArrayLike | None = None,
     *,
     replicated: bool = False,
     n_effective: float | None = None,
@@ -212,7 +220,7 @@ class _Others:
     relatives: Relatives
 
 
-def _replicated(names: Sequence[str], labels: npt.NDArray[np.generic]) -> list[list[str]]:
+def _replicated(names: Sequence[str], labels: Labels) -> list[list[str]]:
     """All effects without the facet of occasions."""
     respondent, item, _ = names
     alone = len(np.unique(labels)) == len(labels)
@@ -220,7 +228,7 @@ def _replicated(names: Sequence[str], labels: npt.NDArray[np.generic]) -> list[l
     return [[respondent], *within, *([respondent, *part] for part in within)]
 
 
-def _answered(x: Array, labels: npt.NDArray[np.generic], study: GStudy) -> dict[str, float]:
+def _answered(x: Array, labels: Labels, study: GStudy) -> dict[str, float]:
     """How many items, and how many pictures, a score rests on: the harmonic mean over respondents
     and occasions.
     """
@@ -368,7 +376,7 @@ def _bounds(
 
 
 def dependability(
-    scores: npt.ArrayLike,
+    scores: ArrayLike,
     rng: np.random.Generator,
     *,
     columns: int | None = None,
@@ -459,7 +467,7 @@ class WordingsNeeded(Outcome):
 
 
 def wordings_needed(
-    scores: npt.ArrayLike,
+    scores: ArrayLike,
     goal: float,
     rng: np.random.Generator,
     *,

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtrit
 
-from hqm.psychometrics.result import Array, shaped
+from hqm.psychometrics.result import Array, ArrayLike, shaped
 
 Sums = Callable[[Mapping[str, Array]], Any]
 PRIOR_FAMILIES = 8
@@ -38,10 +37,10 @@ class ScaledScores:
 
 
 def scaled_scores(
-    tallies: Mapping[str, npt.ArrayLike],
+    tallies: Mapping[str, ArrayLike],
     statistic: Sums,
-    weights: npt.ArrayLike,
-    auxiliary: npt.ArrayLike,
+    weights: ArrayLike,
+    auxiliary: ArrayLike,
     *,
     factor: float = 1.0,
     freedom: float = math.inf,
@@ -105,9 +104,7 @@ def _slope(statistic: Sums, sums: Mapping[str, Array], key: str) -> Array:
     return np.where(np.isfinite(slope), slope, 0.0)
 
 
-def error_factor(
-    errors: npt.ArrayLike, se: npt.ArrayLike, families: Sequence[str]
-) -> tuple[float, float]:
+def error_factor(errors: ArrayLike, se: ArrayLike, families: Sequence[str]) -> tuple[float, float]:
     """By how much held-out families' errors exceed their standard errors, and the degrees of
     freedom of that.
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaincc
 
-from hqm.psychometrics.result import Array, Outcome
+from hqm.psychometrics.result import Array, ArrayLike, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ def chi_square_test(statistic: float, df: float, n: int) -> SignificanceTest:
     return SignificanceTest(statistic, df, float(gammaincc(df / 2, statistic / 2)), n)
 
 
-def benjamini_hochberg(p: npt.ArrayLike) -> Array:
+def benjamini_hochberg(p: ArrayLike) -> Array:
     """P-values adjusted for the false discovery rate: the share of false alarms among what is
     called significant.
 
@@ -64,7 +63,7 @@ def benjamini_hochberg(p: npt.ArrayLike) -> Array:
     return adjusted
 
 
-def holm(p: npt.ArrayLike) -> Array:
+def holm(p: ArrayLike) -> Array:
     """P-values adjusted so that the chance of any false alarm among all tests stays below the
     level.
 

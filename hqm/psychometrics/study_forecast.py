@@ -24,10 +24,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import chdtri, nctdtrinc, ndtr, stdtrit
 
-from hqm.psychometrics.result import Array, normal_quantile
+from hqm.psychometrics.result import Array, ArrayLike, normal_quantile
 from hqm.psychometrics.study_variance import Effect, StudyParts
 from hqm.psychometrics.variance_components import FEWEST_CLUSTERS
 
@@ -48,13 +47,13 @@ class StudySize:
       answers of each respondent that people label.
     """
 
-    pictures: npt.ArrayLike = 100
-    items: npt.ArrayLike = 1
-    forms: npt.ArrayLike = 1
-    runs: npt.ArrayLike = 1
-    askings: npt.ArrayLike = 1
-    respondents: npt.ArrayLike = 10
-    labels: npt.ArrayLike = 0
+    pictures: ArrayLike = 100
+    items: ArrayLike = 1
+    forms: ArrayLike = 1
+    runs: ArrayLike = 1
+    askings: ArrayLike = 1
+    respondents: ArrayLike = 10
+    labels: ArrayLike = 0
 
 
 def error_parts(parts: StudyParts, size: StudySize) -> dict[Effect, Array]:

@@ -7,9 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from hqm.psychometrics.result import Array, Numbers, Status, shaped
+from hqm.psychometrics.result import Array, ArrayLike, Labels, Numbers, Status, shaped
 from hqm.psychometrics.variance_components import FEWEST_CLUSTERS, Design, solved
 
 Effect = tuple[str, ...]
@@ -67,9 +66,9 @@ class StudyParts:
 
 
 def study_parts(
-    scores: npt.ArrayLike,
-    pictures: npt.ArrayLike | None = None,
-    families: npt.ArrayLike | None = None,
+    scores: ArrayLike,
+    pictures: ArrayLike | None = None,
+    families: ArrayLike | None = None,
     *,
     jackknife: bool = True,
 ) -> StudyParts:
@@ -154,7 +153,7 @@ def _design(x: Array, pictures: Numbers, families: Numbers, sizes: dict[str, int
     return Design(x, FACETS, nested, _effects(sizes))
 
 
-def _numbered(labels: npt.ArrayLike | None, count: int) -> npt.NDArray[np.generic]:
+def _numbered(labels: ArrayLike | None, count: int) -> Labels:
     return (
         np.arange(count)
         if labels is None

@@ -12,11 +12,10 @@ from itertools import product
 from operator import ge
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import chdtri, stdtrit
 
 from hqm.psychometrics.resampling import jackknife_error, jackknife_variance, sorting
-from hqm.psychometrics.result import Array, Bounds, is_constant
+from hqm.psychometrics.result import Array, ArrayLike, Bounds, is_constant
 
 Depth = tuple[int, ...]
 """How finely a margin keeps each axis: 0 summed over it, 1 its groups (or its levels, without
@@ -69,7 +68,7 @@ class Axis:
 
 
 def axes_of(
-    shape: Sequence[int], names: Sequence[str], nested: Mapping[str, tuple[str, npt.ArrayLike]]
+    shape: Sequence[int], names: Sequence[str], nested: Mapping[str, tuple[str, ArrayLike]]
 ) -> tuple[Axis, ...]:
     """Return the axes of an array of scores; an axis is nested where its levels fall into
     groups of several.
@@ -94,7 +93,7 @@ def axes_of(
 
 
 def sorted_by_group(
-    x: Array, names: Sequence[str], nested: Mapping[str, tuple[str, npt.ArrayLike]]
+    x: Array, names: Sequence[str], nested: Mapping[str, tuple[str, ArrayLike]]
 ) -> tuple[Array, tuple[Axis, ...]]:
     """The scores with the levels of every group side by side, and their axes."""
     axes = axes_of(x.shape, names, nested)
@@ -144,10 +143,10 @@ class Margins:
 
 
 def crossed_components(
-    scores: npt.ArrayLike,
+    scores: ArrayLike,
     facets: Sequence[str],
     *,
-    nested: Mapping[str, tuple[str, npt.ArrayLike]] | None = None,
+    nested: Mapping[str, tuple[str, ArrayLike]] | None = None,
     effects: Sequence[Sequence[str]] | None = None,
     design: Design | None = None,
 ) -> Moments:
@@ -249,7 +248,7 @@ class Design:
         self,
         scores: Array,
         facets: Sequence[str],
-        nested: Mapping[str, tuple[str, npt.ArrayLike]],
+        nested: Mapping[str, tuple[str, ArrayLike]],
         effects: Sequence[Sequence[str]] | None,
     ) -> None:
         x, self.axes = sorted_by_group(scores, facets, nested)
@@ -410,7 +409,7 @@ class MeanVariance:
 
 
 def mean_variance(
-    values: npt.ArrayLike, without: npt.ArrayLike | None = None, *, n_effective: float | None = None
+    values: ArrayLike, without: ArrayLike | None = None, *, n_effective: float | None = None
 ) -> MeanVariance:
     """The variance of a mean over respondents of numbers that are each computed from the same
     items.
@@ -472,9 +471,9 @@ def error_bounds(ratio: float, left_out: Array, level: float = 0.95) -> Bounds |
 
 def agreement_bounds(
     value: float,
-    left_out: npt.ArrayLike,
-    first: npt.ArrayLike,
-    other: npt.ArrayLike,
+    left_out: ArrayLike,
+    first: ArrayLike,
+    other: ArrayLike,
     *,
     scaled: bool = False,
     level: float = 0.95,
@@ -559,7 +558,7 @@ TAILED = 1.0
 """Above this excess kurtosis of respondents' scores they crowd at a bound."""
 
 
-def crowds_at_a_bound(scores: npt.ArrayLike) -> bool:
+def crowds_at_a_bound(scores: ArrayLike) -> bool:
     """Whether scores crowd at 0 or 1, most of them close to it and a few far off.
 
     The kurtosis is that of the beta distribution with the sample's mean and variance, because a

@@ -7,11 +7,10 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from hqm.psychometrics.distributions import binomial_above
 from hqm.psychometrics.item_statistics import item_rest
-from hqm.psychometrics.result import Array, Numbers, Outcome, shaped, shaped_alike
+from hqm.psychometrics.result import Array, ArrayLike, Numbers, Outcome, shaped, shaped_alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +28,7 @@ class PlantedFaults(Outcome):
     repeats: int
 
 
-def with_wrong_keys(
-    scores: npt.ArrayLike, *, rng: np.random.Generator, hit: npt.ArrayLike = 1.0
-) -> Array:
+def with_wrong_keys(scores: ArrayLike, *, rng: np.random.Generator, hit: ArrayLike = 1.0) -> Array:
     """The scores that the same answers would have under wrong keys.
 
     Right answers are then wrong; a wrong one is right with the chance `hit` of meeting the key (k
@@ -46,11 +43,11 @@ def with_wrong_keys(
 
 
 def planted_faults(
-    scores: npt.ArrayLike,
+    scores: ArrayLike,
     search: Callable[[Array], Collection[int]],
     *,
     rng: np.random.Generator,
-    hit: npt.ArrayLike = 1.0,
+    hit: ArrayLike = 1.0,
     share: float = 0.02,
     faults: int = 200,
     most: int = 2000,
@@ -182,10 +179,10 @@ class _Model:
 
 
 def reading_list(
-    scores: npt.ArrayLike,
+    scores: ArrayLike,
     *,
     rng: np.random.Generator,
-    hit: npt.ArrayLike = 1.0,
+    hit: ArrayLike = 1.0,
     types: Sequence[Hashable] | None = None,
     sides: Sequence[Hashable] | None = None,
     most: int = 50,
@@ -553,11 +550,11 @@ class Contradictions(Outcome):
 
 
 def contradicted_items(
-    automatic: npt.ArrayLike,
-    human: npt.ArrayLike,
+    automatic: ArrayLike,
+    human: ArrayLike,
     *,
     alpha: float = 0.05,
-    chances: npt.ArrayLike | None = None,
+    chances: ArrayLike | None = None,
 ) -> Contradictions:
     """Which items have answers that people judge against the scorer, nearly all of them?
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from hqm.errors import DataError, UsageError
+from hqm.psychometrics import Array
 from hqm.published.table_cells import (
     MISSING,
     PrintedCell,
@@ -26,7 +26,6 @@ from hqm.published.table_cells import (
 )
 from hqm.signature import digest_file
 
-Array = npt.NDArray[np.float64]
 Direction = Literal["higher", "lower"]
 SUMMARY = re.compile(r"^(overall|average|avg\.?|mean|total|sum|all)$", re.IGNORECASE)
 """Names of columns and rows that are the mean or the sum of the others."""

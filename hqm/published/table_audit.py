@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hqm.psychometrics import (
+    Array,
     Coefficient,
     FamilyDependence,
     bland_altman,
@@ -304,7 +304,6 @@ class Maker:
         )
 
 
-Array = npt.NDArray[np.float64]
 _LENGTH = 1000
 _MOST_PAIRED = 200
 """Columns are correlated pairwise up to this number."""
