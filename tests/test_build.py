@@ -664,7 +664,7 @@ def test_another_package_brings_a_recipe_by_an_entry_point(tmp_path: Path) -> No
         (("poppe",), "Did you mean 'pope'?"),
         (("pope", "--from", "nowhere"), "there is no source 'nowhere'"),
         (("pope", "--from", "coco:nowhere"), text_of("path.missing")),
-        (("pope", "--items", "1"), "1 items cannot be built"),
+        (("pope", "--items", "1"), "greater than or equal to 2"),
         (("pope", "--writer", "openai/some-model"), text_of("build.no-captions", recipe="pope")),
         (("halcaption", "--filter", "gpt"), "'gpt' names no respondent"),
         (("pope", "--images", "nowhere"), text_of("images.missing")),

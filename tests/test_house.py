@@ -487,7 +487,7 @@ def stub_lines() -> list[tuple[str, str]]:
 def place_of(line: tuple[str, str]) -> tuple[str, int, str]:
     """By module; within it constants, classes, functions."""
     module, name = line
-    return module, 0 if name.isupper() else 1 if name[0].isupper() else 2, name
+    return module, 0 if name.isupper() else 1 if name[0].isupper() else 2, name.lower()
 
 
 def test_the_stub_of_the_public_names_is_sorted() -> None:

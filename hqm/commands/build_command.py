@@ -268,10 +268,10 @@ def _show(built: Build) -> None:
         )
     )
     alike = measured.count("near-duplicate-image") + measured.count("image-twice")
-    pictures = f"{alike} pictures alike"
+    of_pictures = f"{alike} pictures alike"
     if not measured.pictures_checked:
-        pictures = "pictures not at hand, not compared"
-    print(f"duplicates: {repeats}; {pictures}")
+        of_pictures = "pictures not at hand, not compared"
+    print(f"duplicates: {repeats}; {of_pictures}")
     print(
         f"forms: {', '.join(built.forms) or 'none'}; {built.matched} of {len(measured.form)} items"
         " have a matched item"

@@ -8,12 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtrit
 
-from hqm.decisions.item_choice import LEAST_OF_STRATUM, METHODS, Array, Bank, Picked, pick, shares
+from hqm.decisions.item_choice import LEAST_OF_STRATUM, METHODS, Bank, Picked, pick, shares
 from hqm.errors import DesignError, UsageError
-from hqm.psychometrics import ScaledScores, error_factor, scaled_scores, stream
+from hqm.psychometrics import (
+    Array,
+    ArrayLike,
+    Numbers,
+    ScaledScores,
+    error_factor,
+    scaled_scores,
+    stream,
+)
 from hqm.psychometrics.distributions import kendall_tau
 
 OUTER, INNER = 10, 4
@@ -350,7 +357,7 @@ def number_of_items(wanted: str | float, there: int) -> int:
 
 
 def shorten_answers(
-    values: npt.ArrayLike,
+    values: ArrayLike,
     items: str | float = "10%",
     *,
     families: Sequence[str],
@@ -495,7 +502,7 @@ def mean_measure(values: Array, name: str = "mean") -> Measure:
     )
 
 
-def _codes(names: Sequence[object]) -> npt.NDArray[np.int64]:
+def _codes(names: Sequence[object]) -> Numbers:
     numbers: dict[object, int] = {}
     return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
 

@@ -280,6 +280,16 @@ def _largest(study: DifferentialFunctioning) -> Result:
     )
 
 
+def _family_types(case: Case) -> Result:
+    """As `_largest` says, of the types."""
+    return _largest(case.once(_of_types))
+
+
+def _family_keys(case: Case) -> Result:
+    """As `_largest` says, of yes-keys and no-keys, which are one difference."""
+    return _largest(case.once(_of_keys))
+
+
 _FAMILIES = need("the families of the respondents", lambda case: len(set(case.families)) > 1)
 
 
@@ -321,7 +331,7 @@ indicators = (
         title="types that favour a family",
         family=(TYPES,),
         needs=(MEAN_OF_ITEMS, _FAMILIES, study_of("two families to compare", _of_types)),
-        compute=lambda case: _largest(case.once(_of_types)),
+        compute=_family_types,
         explains=(differential_functioning,),
         better="lower",
         digits=2,
@@ -344,7 +354,7 @@ indicators = (
             _FAMILIES,
             study_of("two families to compare", _of_keys),
         ),
-        compute=lambda case: _largest(case.once(_of_keys)),
+        compute=_family_keys,
         explains=(differential_functioning,),
         better="lower",
         digits=2,
