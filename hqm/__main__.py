@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 
-_YOUNG = 100_000
+_YOUNG = 1_000_000
 """Values made between two searches for circles of values. Python's 700 is a third of the time of
 reading a million answers, and none of them is in a circle."""
 

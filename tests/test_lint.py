@@ -510,7 +510,7 @@ def test_a_picture_is_known_brighter_cut_or_scaled(tmp_path: Path, change: str) 
     seen = Pictures(
         tuple(files),
         looks={name: Look.of(path) for name, path in files.items()},
-        bytes_of={name: name for name in files},
+        bytes_of={name: f"{change} {name}" for name in files},
         files=files,
     )
     pairs = [(twins.first, twins.second) for twins in seen.alike]

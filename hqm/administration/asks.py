@@ -98,7 +98,6 @@ class Asks:
         self._digests: dict[str, dict[str, str | None]] = {}
         self._asks: dict[tuple[int, str, str], list[Ask]] = {}
         self._numbers: dict[int, list[int]] = {}
-        self._distinct: dict[int, frozenset[str]] = {}
         self._files: dict[tuple[str, str], tuple[Path | None, str]] = {}
 
     @property
@@ -124,13 +123,6 @@ class Asks:
         if key not in self._asks:
             self._asks[key] = [self._ask(benchmark, form, i, live) for i in range(len(form.items))]
         return self._asks[key]
-
-    def distinct(self, benchmark: Benchmark, form: Form, live: bool) -> frozenset[str]:
-        """The digests of all that is asked."""
-        asks = self.of(benchmark, form, live)
-        if id(asks) not in self._distinct:
-            self._distinct[id(asks)] = frozenset(asked.digest for asked in asks)
-        return self._distinct[id(asks)]
 
     def _ask(self, benchmark: Benchmark, form: Form, index: int, live: bool) -> Ask:
         item = form.items[index]
@@ -301,27 +293,26 @@ def plan_job(
     benchmark, form, run = assignment.benchmark, administration.form, administration.run
     asks = asks.at(administration.resolution)
     respondent, live, store = assignment.respondent, assignment.respondent.live, asks.store
-    asked, digests = asks.of(benchmark, form, live), asks.distinct(benchmark, form, live)
-    pairs = list(zip(form.items, asked, strict=True))
+    pairs = list(zip(form.items, asks.of(benchmark, form, live), strict=True))
     if only is not None:
         pairs = [pair for pair in pairs if pair[0].id in only]
-        asked = [question for _, question in pairs]
-        digests = frozenset(question.digest for question in asked)
+    asked = [question for _, question in pairs]
+    digests = frozenset(question.digest for question in asked)
     identity = assignment.identity()
     number, who = (
         store.find_respondent(respondent.name, identity),
         who_answers(respondent.name, identity),
     )
-    done = store.answered(number, run) if number is not None else set()
+    done = store.answered(number, run) if number is not None else frozenset()
     refused = refused_in(store, number, run) if number is not None and not retry_errors else set()
-    known = store.ask_ids(asked) if done else {}
     broken: dict[Key, tuple[Ask, Request]] = {}
     reasons: dict[Key, str] = {}
-    stored = (
-        {question.digest for question in asked if known.get(question.digest) in done}
-        if done
-        else set()
-    )
+    stored = frozenset[str]()
+    if done:
+        numbered = zip(
+            asks.of(benchmark, form, live), asks.numbers(benchmark, form, live), strict=True
+        )
+        stored = digests & {question.digest for question, known in numbered if known in done}
 
     def request_of(item: Item, question: Ask, image: Path | None = None) -> Request:
         return Request(
@@ -350,7 +341,7 @@ def plan_job(
         todo = RecordedTodo(left, answers, run, request_of)
     else:
         todo = asked_now = {}
-        for item, question in pairs:
+        for item, question in pairs if digests - stored else ():
             key = (question.digest, run)
             if (
                 question.digest in stored

@@ -12,12 +12,11 @@ from hqm.administration.asks import Asks, Assignment, StoredRespondent
 from hqm.benchmark.adapter import Adapter, Benchmark
 from hqm.errors import DesignError, UsageError
 from hqm.forms.make_forms import draw_of
-from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix, texts_read
+from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix, response_of, texts_read
 from hqm.scoring.score_cache import Verdicts
 from hqm.signature import digest_all
 from hqm.store.database import Store
-from hqm.text import SHORT
-from hqm.types import ORIGINAL, PARALLEL, REWORDINGS, Cell, Form, Response, Row, State, is_scale
+from hqm.types import ORIGINAL, PARALLEL, REWORDINGS, Cell, Form, Response, Row, is_scale
 
 # Whether an administration exists: an answer to a form's question does not yet mean that the form
 # was put.
@@ -120,9 +119,6 @@ class Answers:
     def __init__(self, asks: Asks) -> None:
         self.asks, self.store = asks, asks.store
         self._scored: list[tuple[Benchmark, Form, Verdicts]] = []
-        # one value for all copies of a short answer: most of a large store's answers are a few
-        # words
-        self._same: dict[tuple[str, State, str], Response] = {}
 
     def at(self, resolution: str) -> Answers:
         """The answers to the same asks with pictures of another resolution."""
@@ -136,19 +132,10 @@ class Answers:
         self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int
     ) -> list[Response | None]:
         """The responses of one respondent to one form, item by item; None where there is none."""
-        same, responses = self._same, list[Response | None]()
-        for row in self._rows(benchmark, form, respondent, run):
-            if row is None:
-                responses.append(None)
-                continue
-            key = row[:3]
-            response = same.get(key)
-            if response is None:
-                response = Response(*key)
-                if len(response.text) <= SHORT:
-                    same[key] = response
-            responses.append(response)
-        return responses
+        return [
+            None if row is None else response_of(*row[:3])
+            for row in self.rows(benchmark, form, respondent, run)
+        ]
 
     def by_respondent(
         self, benchmark: Benchmark, form: Form, respondents: Sequence[StoredRespondent], run: int
@@ -224,7 +211,7 @@ class Answers:
         )
         hashes = []
         for respondent in respondents:
-            rows = self.at(cell.resolution)._rows(benchmark, form, respondent, cell.run)
+            rows = self.at(cell.resolution).rows(benchmark, form, respondent, cell.run)
             texts = texts_read(rows)
             if texts:  # the same bytes, joined in one call
                 hashes.append(digest_all(["ok " + "\0ok ".join(texts)]))
@@ -245,9 +232,10 @@ class Answers:
         )
         return self._scored[-1][2]
 
-    def _rows(
+    def rows(
         self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int
     ) -> list[Row | None]:
+        """The answers of one respondent to one form as the store reads them, item by item."""
         rows = self.store.answer_rows(respondent.number, run)
         if not was_put(self.asks, benchmark, form, respondent, run, rows.keys()):
             return [None] * len(form.items)

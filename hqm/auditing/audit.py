@@ -632,13 +632,13 @@ class BenchmarkAudit(frames.AsFrames):
 
     def to_dict(self) -> dict[str, Any]:
         """The audit as `audit.json` has it."""
-        data: dict[str, Any] = _BENCHMARK.dump_python(self, by_alias=True, warnings=False)
-        return data
+        data = _AUDIT.dump_python(Audit((self,)), by_alias=True, warnings=False)
+        return dict(data["audits"][0])
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> BenchmarkAudit:
         """Read one benchmark's part of an `audit.json`."""
-        return _read(_BENCHMARK, data)
+        return _read(TypeAdapter(cls), data)
 
 
 @dataclass(frozen=True)
@@ -686,7 +686,7 @@ class Audit(frames.AsFrames):
                 del audit["budget"], audit["mend"], audit["answers"]
         order = ("hqm_version", "command", "record", "audits")
         ordered = {name: data[name] for name in order}
-        return json.dumps(ordered, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return json.dumps(ordered, ensure_ascii=False, allow_nan=False) + "\n"
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
@@ -717,7 +717,6 @@ class Audit(frames.AsFrames):
         return _read(_AUDIT, read_json(path), str(path))
 
 
-_BENCHMARK = TypeAdapter(BenchmarkAudit)
 _AUDIT = TypeAdapter(Audit)
 _Value = TypeVar("_Value")
 AGAIN = "Make it again with `hqm audit NAME`; an audit is not meant to be edited."

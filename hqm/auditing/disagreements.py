@@ -27,7 +27,7 @@ from hqm.imports.human_labels import labelled_by
 from hqm.judges.file_judge import BroughtJudge, Judge
 from hqm.judges.procedure import verdicts
 from hqm.scoring.matrix import ScoreMatrix
-from hqm.types import Administration, Cell, Count, Form, Item, Response, Verdict, finite
+from hqm.types import Administration, Cell, Count, Form, Item, Response, Row, Verdict, finite
 
 MOST = 60
 """Examples of one benchmark at most."""
@@ -145,8 +145,7 @@ def _gaps(first: ScoreMatrix, other: ScoreMatrix) -> npt.NDArray[np.float64]:
         other.respondents.index(name) if name in other.respondents else -1
         for name in first.respondents
     ]
-    position = {item.id: i for i, item in enumerate(other.items)}
-    columns = [position.get(item.id, -1) for item in first.items]
+    columns = [other.places.get(item.id, -1) for item in first.items]
     padded = np.pad(other.values, ((0, 1), (0, 1)), constant_values=np.nan)
     return np.asarray(np.abs(first.values - padded[np.ix_(rows, columns)]), dtype=np.float64)
 
@@ -196,13 +195,9 @@ class _AnswersByItem:
         self.benchmark, self.answers, self.judges, self.forms = benchmark, answers, judges, forms
         self.respondents = {respondent.name: respondent for respondent in respondents}
         self.matrices, self.labelled = matrices, labelled
-        self._texts: dict[tuple[str, str, int, str], list[Response | None]] = {}
+        self._rows: dict[tuple[str, str, int, str], list[Row | None]] = {}
         self._places = {
             name: {item.id: i for i, item in enumerate(form.items)} for name, form in forms.items()
-        }
-        self._columns = {
-            id(m): {item.id: i for i, item in enumerate(m.items)}
-            for m in (*matrices.values(), *labelled)
         }
 
     def example(
@@ -252,7 +247,7 @@ class _AnswersByItem:
 
     def _of_respondent(self, item: Item, name: str, matrix: ScoreMatrix) -> list[ExampleAnswer]:
         cell = matrix.cell
-        column = self._columns[id(matrix)].get(item.id)
+        column = matrix.places.get(item.id)
         response = self._response(cell, item.id, name)
         if column is None or response is None:
             return []
@@ -272,7 +267,7 @@ class _AnswersByItem:
         ]
 
     def _label(self, item: Item, name: str, matrix: ScoreMatrix) -> list[ExampleAnswer]:
-        column = self._columns[id(matrix)].get(item.id)
+        column = matrix.places.get(item.id)
         if column is None or name not in matrix.respondents:
             return []
         value = finite(float(matrix.values[matrix.respondents.index(name), column]))
@@ -284,13 +279,12 @@ class _AnswersByItem:
 
     def _response(self, cell: Cell, item: str, name: str) -> Response | None:
         key = (cell.form, name, cell.run, cell.resolution)
-        if key not in self._texts:
+        if key not in self._rows:
             answers, form = self.answers.at(cell.resolution), self.forms[cell.form]
-            self._texts[key] = answers.responses(
-                self.benchmark, form, self.respondents[name], cell.run
-            )
+            self._rows[key] = answers.rows(self.benchmark, form, self.respondents[name], cell.run)
         position = self._places[cell.form].get(item)
-        return None if position is None else self._texts[key][position]
+        row = None if position is None else self._rows[key][position]
+        return None if row is None else Response(*row[:3])
 
     def _verdict(
         self, item: Item, name: str, response: Response, cell: Cell

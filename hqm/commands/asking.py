@@ -225,13 +225,13 @@ def _expect_workers(path: Path, options: RunOptions) -> None:
 
 def _by_corrected_key(session: Session, audits: list[BenchmarkAudit]) -> list[KeyEffect]:
     """Audit the same answers by the corrected key, and append those audits to the list."""
-    from hqm.auditing.auditor import audit as audit_of
-    from hqm.comparison.compare import key_effect
-
     effects = []
     for benchmark, before in list(zip(session.benchmarks, audits, strict=True)):
         evidence = session.by_corrected_key(benchmark)
         if evidence is not None:
+            from hqm.auditing.auditor import audit as audit_of
+            from hqm.comparison.compare import key_effect
+
             key = session.keys[benchmark.name].within(benchmark.original)
             after = audit_of(evidence)
             effects.append(key_effect(before, after, key))

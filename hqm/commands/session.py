@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hqm.administration.administering import Outcome, added
 from hqm.administration.asks import (
@@ -44,7 +44,6 @@ from hqm.benchmark.registry import load_all
 from hqm.commands.options import Judging as JudgingOptions
 from hqm.commands.options import RunOptions
 from hqm.commands.record import record_of, study_costs
-from hqm.decisions.stopping import StoppedRun, StoppingRule, ask_until, deciding_metric
 from hqm.errors import DesignError, UsageError
 from hqm.forms.make_forms import read_form
 from hqm.imports.human_labels import HUMAN, labelled_by
@@ -76,6 +75,9 @@ from hqm.respondents.kinds import kind_of, read_families
 from hqm.respondents.server_limits import Budget
 from hqm.store.database import Store
 from hqm.types import ORIGINAL, REWORDINGS, Form, Judgement
+
+if TYPE_CHECKING:
+    from hqm.decisions.stopping import StoppedRun
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -755,6 +757,8 @@ def run_until(session: Session, stop: Stop = never, *, quiet: bool = True) -> li
         A benchmark has no metric, form or respondents that the rule could be about; nobody was
         asked then.
     """
+    from hqm.decisions.stopping import StoppingRule, ask_until, deciding_metric
+
     rule = StoppingRule.parse(session.options.asking.until)
     for benchmark in session.benchmarks:
         deciding_metric(benchmark, rule.metric)

@@ -33,7 +33,6 @@ from hqm.files.whole import write_text
 from hqm.forms.find_question import mode_of, question_of
 from hqm.forms.grammar import Rewrite
 from hqm.forms.negate import PLAINEST, at_head, flip, quoted, statement_of, whole
-from hqm.forms.rephrase import look_first, rephrase_open, reword
 from hqm.forms.wording import LEADS, led_in, rephrase, shuffle_item
 from hqm.scoring.rules import yes_no_truth
 from hqm.types import LETTERS, ORIGINAL, PARALLEL, Form, Item, LeftOut, Task
@@ -156,6 +155,8 @@ def rephrase_item(item: Item) -> Item:
     except NoRule:
         if item.task != "vqa":
             raise
+        from hqm.forms.rephrase import rephrase_open
+
         made = rephrase_open(item.prompt)
     return replace(item, prompt=made.prompt, rule=made.rule)
 
@@ -164,6 +165,8 @@ def reword_item(item: Item) -> Item:
     """An open question in other words, chosen by the way it opens (`hqm.forms.rephrase`); the
     target stays the same.
     """
+    from hqm.forms.rephrase import reword
+
     made = reword(item.prompt)
     return replace(item, prompt=made.prompt, rule=made.rule)
 
@@ -293,6 +296,8 @@ def _fits_choice(item: Item, made: Item) -> bool:
 
 
 def _reworded(item: Item) -> Iterator[Item]:
+    from hqm.forms.rephrase import look_first, rephrase_open, reword
+
     makers: list[Callable[[str], Rewrite]] = [partial(rephrase, draw=k) for k in (1, 2, 3)]
     makers += [rephrase_open, look_first, lambda prompt: rephrase_open(prompt, keep_mode=False)]
     makers += [reword, *(partial(led_in, draw=k) for k in range(len(LEADS)))]

@@ -20,8 +20,6 @@ from hqm.signature import digest, digest_file
 
 RULES = Path(__file__).parent
 """The folder of the rules by which forms are made."""
-_WORTH = 100
-"""Texts below which nothing is written: they are read again in no time."""
 _MOST = 100_000
 
 
@@ -36,6 +34,8 @@ class Readings:
         What is made of a text: a value that JSON has, which nobody may change.
     sources, libraries
         The files and folders, and the libraries, that `rule` depends on.
+    worth
+        New texts below which nothing is written: they are read again in no time.
     """
 
     def __init__(
@@ -44,8 +44,10 @@ class Readings:
         rule: Callable[..., Any],
         sources: Sequence[Path] = (RULES,),
         libraries: Sequence[str] = ("HanTa", "lemminflect"),
+        worth: int = 100,
     ) -> None:
         self.name, self._rule, self._sources, self._new = name, rule, tuple(sources), 0
+        self._worth = worth
         self._libraries = tuple(libraries)
 
     def __call__(self, text: str, *where: Any) -> Any:
@@ -57,7 +59,7 @@ class Readings:
 
     def keep(self) -> None:
         """Write new results to the cache where there are enough of them."""
-        if self._new < _WORTH or len(self._known) > _MOST:
+        if self._new < self._worth or len(self._known) > _MOST:
             return
         self._new = 0
         with suppress(OSError):

@@ -20,7 +20,7 @@ from hqm.files.cache import MAX_BYTES, is_url
 from hqm.files.images import FolderImages, as_rgb, check_picture, oddities
 from hqm.files.web_images import WebImages
 from hqm.forms.tag_cache import Readings
-from hqm.signature import sha256_file
+from hqm.signature import digest, sha256_file
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -182,10 +182,10 @@ class Pictures:
             try:
                 path = source.path(name)
                 # a file that is too large is refused before it is read
-                digest = sha256_file(path) if path.stat().st_size <= MAX_BYTES else ""
-                look = _look_at(digest, path, name)
+                content = sha256_file(path) if path.stat().st_size <= MAX_BYTES else ""
+                look = _look_at(content, path, name)
                 benchmark.checksums.check(name, path)
-                looks[name], bytes_of[name], files[name] = look, digest, path
+                looks[name], bytes_of[name], files[name] = look, content, path
             except ImageError as error:
                 broken[name] = error.what
             # Pillow raises whatever the decoder of a format does
@@ -201,15 +201,18 @@ class Pictures:
     def same_bytes(self) -> list[list[str]]:
         """Names with one file's bytes, group by group; a name alone is a group too."""
         groups: dict[str, list[str]] = {}
-        for name, digest in self.bytes_of.items():
-            groups.setdefault(digest, []).append(name)
+        for name, content in self.bytes_of.items():
+            groups.setdefault(content, []).append(name)
         return list(groups.values())
 
     @cached_property
     def alike(self) -> list[Twins]:
         """Pairs that show the same and differ in their bytes."""
         looks = {group[0]: self.looks[group[0]] for group in self.same_bytes}
-        return list(twins_among(looks, self.files))
+        names = digest([[name, self.bytes_of[name]] for name in looks])
+        rows = _TWINS(names, looks, self.files)
+        _TWINS.keep()
+        return [Twins(*row) for row in rows]
 
     @cached_property
     def copies(self) -> dict[str, str]:
@@ -235,8 +238,16 @@ def _seen(_digest: str, path: Path, name: str) -> list[Any]:
     return [look.grey.tobytes().hex(), look.blank, list(look.odd)]
 
 
-_LOOKS = Readings("looks", _seen, (Path(__file__),), ("pillow", "scipy"))
+def _alike(_pictures: str, looks: Mapping[str, Look], files: Mapping[str, Path]) -> list[list[str]]:
+    """The pictures of a benchmark that show the same, as the cache keeps them."""
+    return [[twins.first, twins.second, twins.change] for twins in twins_among(looks, files)]
+
+
+_MADE_BY = (Path(__file__),), ("pillow", "scipy")
+_LOOKS = Readings("looks", _seen, *_MADE_BY)
 """By the bytes of a picture: to decode a thousand photographs takes ten seconds."""
+_TWINS = Readings("twins", _alike, *_MADE_BY, worth=1)
+"""By the names and bytes of all pictures: to compare plain drawings takes up to half a minute."""
 
 
 @lru_cache(1 << 12)

@@ -162,7 +162,6 @@ def _holds_answer(item: Item) -> bool:
     return any(text and text in keys for text in said)
 
 
-@lru_cache(maxsize=65536)
 def meaning(text: str) -> tuple[str, ...]:
     """What a question asks about, without the words that say that it asks about a picture.
 
@@ -205,8 +204,9 @@ def _paraphrases(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
     groups: dict[tuple[str, tuple[str, ...], frozenset[str]], list[Item]] = defaultdict(list)
     for image, item in pictured:
         # the lexicon is only read where a picture has two questions
-        if len(prompts[image]) > 1 and len(asked := meaning(item.prompt)) > 1:
+        if len(prompts[image]) > 1 and len(asked := tuple(_MEANINGS(item.prompt))) > 1:
             groups[image, asked, frozenset(map(bare, item.options))].append(item)
+    _MEANINGS.keep()
     # the same words are the matter of other findings
     repeated = [
         list(words.values())
@@ -522,5 +522,6 @@ def _is_denied(prompt: str) -> bool:
     )
 
 
+_MEANINGS = Readings("meanings", meaning, (Path(__file__),), ("lemminflect",))
 _FAULTS = Readings("faults", _negation, (RULES, Path(__file__)))
 _DENIED = Readings("denied", _is_denied, (RULES, Path(__file__)))

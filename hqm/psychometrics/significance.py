@@ -56,10 +56,10 @@ def benjamini_hochberg(p: ArrayLike) -> Array:
     """
     flat = np.asarray(p, dtype=np.float64)
     adjusted, known = np.full(flat.shape, np.nan), np.isfinite(flat)
-    if known.any():
-        from scipy.stats import false_discovery_control
-
-        adjusted[known] = false_discovery_control(flat[known])
+    order = np.argsort(flat[known])[::-1]
+    tests = np.arange(len(order), 0, -1)
+    smallest = np.minimum.accumulate(flat[known][order] * (len(order) / tests))
+    adjusted[known] = np.minimum(smallest, 1.0)[np.argsort(order)]
     return adjusted
 
 

@@ -98,8 +98,9 @@ def planted_faults(
     )
 
 
-_SLOPES = np.array([0.4, 0.7, 1.0, 1.35, 1.8])
-_EASINESS = np.linspace(-7, 7, 25)
+_SLOPE = np.repeat([0.4, 0.7, 1.0, 1.35, 1.8], 25)
+_EASE = np.tile(np.linspace(-7, 7, 25), 5)
+"""(kinds,): the slope and the easiness of each kind of item."""
 _SHARES = np.geomspace(2e-4, 0.45, 50)
 _FITTED = 1500
 """Kinds of items that the model is learnt from at most; a random sample beyond that."""
@@ -337,19 +338,28 @@ def _sure(chance: Array, alpha: float) -> int:
     return int((error <= alpha).sum())
 
 
-def _likelihoods(x: Array, hits: Array, ability: Array) -> tuple[Array, Array]:
+_Scores = tuple[Array, Array, list[tuple[float, Numbers]]]
+
+
+def _scores(x: Array, hits: Array) -> _Scores:
+    """(items, respondents) twice: what was passed and what was failed, 0 where there is no score;
+    and the items that have each chance of a hit.
+    """
+    seen = np.isfinite(x)
+    ones, zeros = np.where(seen, x, 0.0).T, np.where(seen, 1 - x, 0.0).T
+    return ones, zeros, [(hit, np.flatnonzero(hits == hit)) for hit in np.unique(hits)]
+
+
+def _likelihoods(scores: _Scores, ability: Array) -> tuple[Array, Array]:
     """(items, kinds) twice: the log likelihood of each item's scores under the right key and under
     a wrong one.
     """
-    slope, easiness = np.repeat(_SLOPES, len(_EASINESS)), np.tile(_EASINESS, len(_SLOPES))
-    logit = np.outer(ability, slope) + easiness
+    ones, zeros, by_hit = scores
+    logit = np.outer(ability, _SLOPE) + _EASE
     passes, fails = -np.logaddexp(0, -logit), -np.logaddexp(0, logit)
-    seen = np.isfinite(x)
-    ones, zeros = np.where(seen, x, 0.0).T, np.where(seen, 1 - x, 0.0).T
     right = ones @ passes + zeros @ fails
     wrong = np.empty_like(right)
-    for hit in np.unique(hits):
-        rows = hits == hit
+    for hit, rows in by_hit:
         turned = passes if hit >= 1 else np.log1p(-hit * np.exp(fails))
         wrong[rows] = ones[rows] @ (fails + math.log(max(hit, 1e-3))) + zeros[rows] @ turned
     return right, wrong
@@ -378,38 +388,39 @@ def _learn(
     ability = np.log(rate / (1 - rate))
     ability -= ability.mean()
     own, spread = np.zeros((many, len(ability))), 0.1
+    passed, asked = [ones[:, of] for of in places], [seen[:, of].astype(float) for of in places]
     for b, of in enumerate(places):
-        rate = ones[:, of] @ copies[of] + 0.5 * _BLOCK * (1 / (1 + np.exp(-ability)))
-        asked = seen[:, of] @ copies[of] + 0.5 * _BLOCK
-        own[b] = np.log(rate + 0.5) - np.log(asked - rate + 0.5) - ability
+        rate = passed[b] @ copies[of] + 0.5 * _BLOCK * (1 / (1 + np.exp(-ability)))
+        tried = asked[b] @ copies[of] + 0.5 * _BLOCK
+        own[b] = np.log(rate + 0.5) - np.log(tried - rate + 0.5) - ability
     own = (own - own.mean(axis=1, keepdims=True)) * (many > 1)
     own -= own.mean(axis=0)
-    slope = np.repeat(_SLOPES, len(_EASINESS))
-    easiness = np.tile(_EASINESS, len(_SLOPES))
-    weight = np.exp(-(easiness**2) / 8)
+    scores = [_scores(x[:, of], hits[of]) for of in places]
+    weight = np.exp(-(_EASE**2) / 8)
     weight, share, before = np.tile(weight / weight.sum(), (many, 1)), 0.02, -math.inf
     for _ in range(rounds):
         likelihood, faulty = 0.0, 0.0
         counts = np.zeros_like(weight)
         gradient, curvature = np.zeros_like(own), np.zeros_like(own)
         for b, of in enumerate(places):
-            right, wrong = _likelihoods(x[:, of], hits[of], ability + own[b])
+            right, wrong = _likelihoods(scores[b], ability + own[b])
             top = np.maximum(right.max(axis=1), wrong.max(axis=1))[:, None]
-            right = np.exp(right - top) * (weight[b] * (1 - share))
-            wrong = np.exp(wrong - top) * (weight[b] * share)
+            # in place: to fetch memory for tables of this size takes as long as to fill them
+            for table, part in ((right, 1 - share), (wrong, share)):
+                table -= top
+                np.exp(table, out=table)
+                table *= weight[b] * part
             total = right.sum(axis=1) + wrong.sum(axis=1)
             likelihood += float(((np.log(total) + top[:, 0]) * copies[of]).sum())
-            right, wrong = (
-                right * (copies[of] / total)[:, None],
-                wrong * (copies[of] / total)[:, None],
-            )
+            for table in (right, wrong):
+                table *= (copies[of] / total)[:, None]
             counts[b], faulty = right.sum(axis=0) + wrong.sum(axis=0), faulty + float(wrong.sum())
             # a step of Newton's method for every ability, from the items as far as their keys are
             # right
-            p = 1 / (1 + np.exp(-(np.outer(ability + own[b], slope) + easiness)))
-            asked = seen[:, of] @ right
-            gradient[b] = ((ones[:, of] @ right - asked * p) * slope).sum(axis=1)
-            curvature[b] = (asked * p * (1 - p) * slope**2).sum(axis=1) + _LOW
+            p = 1 / (1 + np.exp(-(np.outer(ability + own[b], _SLOPE) + _EASE)))
+            expected = asked[b] @ right
+            gradient[b] = ((passed[b] @ right - expected * p) * _SLOPE).sum(axis=1)
+            curvature[b] = (expected * p * (1 - p) * _SLOPE**2).sum(axis=1) + _LOW
         share = faulty / len(columns)
         weight = (counts + _LENT * counts.sum(axis=0) / len(columns)) / (size + _LENT)[:, None]
         ability = np.clip(
@@ -434,7 +445,7 @@ def _weighed(
     """
     for b in np.unique(blocks):
         of = np.flatnonzero(blocks == b)
-        right, wrong = _likelihoods(x[:, of], hits[of], model.ability[b])
+        right, wrong = _likelihoods(_scores(x[:, of], hits[of]), model.ability[b])
         weight = np.log(model.weight[b] + 1e-300)
         yield int(b), of, right + weight, wrong + weight
 
@@ -456,9 +467,8 @@ def _together(
     first = order[: int(np.clip(round(faults), 5, 40))]
     x, hits, blocks = x[:, first], hits[first], blocks[first]
     passes = np.empty_like(x)
-    slope, easiness = np.repeat(_SLOPES, len(_EASINESS)), np.tile(_EASINESS, len(_SLOPES))
     for b, of, _, wrong in _weighed(x, hits, blocks, model):
-        fails = 1 / (1 + np.exp(np.outer(model.ability[b], slope) + easiness))
+        fails = 1 / (1 + np.exp(np.outer(model.ability[b], _SLOPE) + _EASE))
         posterior = np.exp(wrong - np.logaddexp.reduce(wrong, axis=1)[:, None])
         passes[:, of] = hits[of] * (fails @ posterior.T)
     seen = np.isfinite(x)

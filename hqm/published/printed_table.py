@@ -141,11 +141,6 @@ class Published:
         return -scores if about.scale is None else about.scale - scores
 
     @property
-    def overall(self) -> str | None:
-        """Return the column that is named as the mean or the sum of the others."""
-        return next((c for c in self.columns if SUMMARY.match(c.strip())), None)
-
-    @property
     def binary(self) -> bool:
         """Whether every score is 0 or 1, so that the columns are single items."""
         known = self.values[np.isfinite(self.values)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import repeat
 from operator import itemgetter
 from typing import Any, cast
@@ -21,7 +21,7 @@ from hqm.scoring.metrics import Array, Metric
 from hqm.scoring.rules import ANSWERED, WITHHELD
 from hqm.scoring.score_cache import Verdicts
 from hqm.text import SHORT, has_words
-from hqm.types import STATES, Cell, Form, Item, Response, Row, Verdict
+from hqm.types import STATES, Cell, Form, Item, Response, Row, State, Verdict
 
 _SELDOM = ("cut", "empty")
 """States that are left out of counts where no answer is in them."""
@@ -353,6 +353,12 @@ def texts_read(answers: Sequence[Response | Row | None]) -> list[str] | None:
     return list(map(itemgetter(0), given)) if set(map(itemgetter(1), given)) <= {"ok"} else None
 
 
+@lru_cache(maxsize=1 << 14)
+def response_of(text: str, state: State = "ok", reason: str = "") -> Response:
+    """An answer as the store reads it; one value for its copies, of which there may be millions."""
+    return Response(text, state, reason)
+
+
 class _Texts(dict[object, int]):
     """Short answers -> their numbers; what is looked up for the first time gets the next one."""
 
@@ -386,7 +392,6 @@ class MatrixBuilder:
         self._verdicts: list[Verdict] = [Verdict.unscored("missing", "not asked")]
         self._words: list[float] = [np.nan]
         self._codes: dict[tuple[int, float], int] = {}
-        self._short: dict[object, Response] = {}
         self._shared = Verdicts(form.items, score) if verdicts is None else verdicts
         self._known: list[dict[object, int]] = []
         self._texts = _Texts()
@@ -450,7 +455,7 @@ class MatrixBuilder:
             text, at = str(keys[place]), int(shared.classes[place])
             verdict = shared.of_class(text, at)
             self._of_text[number[place], at] = (
-                _BY_PAIR if verdict is None else self._keep(verdict, self._read(text))
+                _BY_PAIR if verdict is None else self._keep(verdict, response_of(text))
             )
         codes[new] = self._of_text[number[new], shared.classes[new]]
         pairs = np.flatnonzero(codes == _BY_PAIR)
@@ -462,20 +467,13 @@ class MatrixBuilder:
             if code is None:
                 text = str(keys[place])
                 of_pair[i] = self._of_pair[places[i]] = self._keep(
-                    shared.of_pair(text, place), self._read(text)
+                    shared.of_pair(text, place), response_of(text)
                 )
         codes[pairs] = cast("list[int]", of_pair)
         left = np.flatnonzero(codes == _BY_ITEM).tolist()
         if left:
             codes[left] = self._one_by_one(left, [keys[i] for i in left], answers)
         return codes
-
-    def _read(self, text: str) -> Response:
-        """The response of a short answer that was read; one value for all its copies."""
-        response = self._short.get(text)
-        if response is None:
-            response = self._short[text] = Response(text)
-        return response
 
     def _one_by_one(
         self,
@@ -501,13 +499,9 @@ class MatrixBuilder:
         """The number of the verdict on an answer to an item that this administration has not met
         yet.
         """
-        if len(answer[0]) > SHORT:
-            response = Response(*answer[:3])
+        response = response_of(*answer[:3])
+        if len(response.text) > SHORT:
             return self._keep(self._score(self.form.items[i], response), response)
-        read = None if answer[2] else self._short.get(key)
-        response = read or Response(*answer[:3])
-        if read is None and not answer[2]:
-            self._short[key] = response
         code = self._known[i][key] = self._keep(self._shared.of_item(i, key, response), response)
         return code
 

@@ -166,7 +166,7 @@ PARSERS: Mapping[str, Parser] = MappingProxyType(
         for parser in (
             Parser(
                 "strict",
-                polar_answers.read_polar,
+                lru_cache(maxsize=65536)(polar_answers.read_polar),
                 True,
                 "this project",
                 polar_answers.about_another,

@@ -5,14 +5,15 @@ its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import Literal
 
 from hqm.errors import DataError
 from hqm.scoring.metrics import yes_no_tally
 from hqm.scoring.parsers import STRICT, Parser, refuses
+from hqm.text import SHORT
 from hqm.types import Item, Response, State, Verdict
 
 # ----------------------------------------------------------------------
@@ -151,6 +152,26 @@ def yes_no_truth(item: Item) -> str:
     return truth
 
 
+def _once(rule: Callable[[Item, Response, Parser], Verdict]) -> Callable[..., Verdict]:
+    """A rule that reads a short answer to the same words once, whatever the picture."""
+    made: dict[Hashable, Verdict] = {}
+
+    @wraps(rule)
+    def score(item: Item, response: Response, parser: Parser = STRICT) -> Verdict:
+        words = (item.prompt, item.options, repr(item.target), repr(item.meta))
+        key = (response.text, parser.name, *words)
+        verdict = made.get(key) or rule(item, response, parser)
+        if len(response.text) <= SHORT and len(made) < _MOST:
+            made[key] = verdict
+        return verdict
+
+    return score
+
+
+_MOST = 1 << 16
+
+
+@_once
 def score_choice(item: Item, response: Response, parser: Parser = STRICT) -> Verdict:
     """Score a multiple-choice answer; the tally also counts the slot that was chosen."""
     chosen = parser.for_task("choice").choose(response.text, item.options, item.prompt)
@@ -160,6 +181,7 @@ def score_choice(item: Item, response: Response, parser: Parser = STRICT) -> Ver
     return Verdict(right, {"right": right, "n": 1.0, f"slot_{chosen}": 1.0}, "ok", chosen)
 
 
+@_once
 def score_short(item: Item, response: Response, parser: Parser = STRICT) -> Verdict:
     """Score a short answer: a number, a text, a list.
 

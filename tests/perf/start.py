@@ -91,9 +91,11 @@ class Version:
             )
 
     def run(self, arguments: Sequence[str], folder: Path) -> Taken:
-        """Run a command to its end."""
+        """Run a command to its end, with a cache of its own: a version removes what another one's
+        rules have left in it.
+        """
         began, log = time.perf_counter(), folder / f"{self.name}.log"
-        process = self.start(arguments, folder, log)
+        process = self.start(arguments, folder, log, folder / f"cache-{self.name}")
         processor = _ended(process)
         if process.returncode:
             sys.exit(
