@@ -225,8 +225,9 @@ def plan(
     Examples
     --------
     >>> import hqm
-    >>> made = hqm.plan("shapes_yesno", ["hf/shapes:steady"], forms="original", runs=1)
-    >>> made.forecasts["hf/shapes:steady", "shapes_yesno"].requests
+    >>> name = "openai/my-model@http://localhost:8000/v1"
+    >>> made = hqm.plan("shapes_yesno", [name], forms="original", runs=1)
+    >>> made.forecasts[name, "shapes_yesno"].requests
     1008
     """
     with _opened(store, False) as opened:
