@@ -43,7 +43,7 @@ lint: $(VENV)/.tests  ## ruff's rules and its formatting
 types: $(VENV)/.tests mount  ## mypy --strict over hqm, adapters, benchmarks, reports, training and uses of them
 	cd mount && ../$(VENV)/bin/mypy --cache-dir ../.mypy_cache --config-file ../pyproject.toml -p hqm -p training -p typed
 
-unit: $(VENV)/.tests  ## the tests; PYTEST="tests/test_store.py -x" runs some of them, JOBS=4 on four processes
+unit: $(VENV)/.tests  ## the tests; PYTEST="tests/test_store.py -x" runs some of them, JOBS=2 on two processes
 	$(PARALLEL) -p no:randomly $(PYTEST)
 
 # the seed of the order is printed at the beginning: PYTEST="--randomly-seed=1" gives the order again

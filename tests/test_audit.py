@@ -12,14 +12,14 @@ from scipy import stats
 
 import hqm
 from hqm import Audit, BenchmarkAudit, Cell, DesignError, Store
-from tests.conftest import administered, nightly, recorded
+from tests.conftest import administered, nightly, recorded, write_benchmark
 from tests.messages import pattern_of, tells, text_of
 
 RATES = {"a": 0.95, "b": 0.8, "c": 0.7, "d": 0.6, "e": 0.5}
 
 
-@pytest.fixture
-def quiz(make_benchmark: Callable[..., Path]) -> hqm.Benchmark:
+@pytest.fixture(scope="module")
+def quiz(tmp_path_factory: pytest.TempPathFactory) -> hqm.Benchmark:
     """Two hundred yes/no questions on fifty pictures, two types."""
     rows = [
         {
@@ -31,7 +31,9 @@ def quiz(make_benchmark: Callable[..., Path]) -> hqm.Benchmark:
         }
         for i in range(200)
     ]
-    return hqm.load(str(make_benchmark(rows, types=["existence", "ocr", "action"], labelled=True)))
+    folder = tmp_path_factory.mktemp("quiz") / "mine"
+    types = ["existence", "ocr", "action"]
+    return hqm.load(str(write_benchmark(folder, rows, types=types, labelled=True)))
 
 
 def answer_sheets(
@@ -56,13 +58,11 @@ def answer_sheets(
     return sheets
 
 
-@pytest.fixture
-def audited(quiz: hqm.Benchmark, store: Store) -> BenchmarkAudit:
-    sheets = answer_sheets(quiz)
-    respondents = administered(
-        store, quiz, [recorded(name, sheet) for name, sheet in sheets.items()]
-    )
-    return hqm.audit(hqm.gather(quiz, store, respondents))
+@pytest.fixture(scope="module")
+def audited(quiz: hqm.Benchmark, tmp_path_factory: pytest.TempPathFactory) -> BenchmarkAudit:
+    answering = [recorded(name, sheet) for name, sheet in answer_sheets(quiz).items()]
+    with Store(tmp_path_factory.mktemp("audited") / "store.sqlite") as store:
+        return hqm.audit(hqm.gather(quiz, store, administered(store, quiz, answering)))
 
 
 def accuracies(quiz: hqm.Benchmark, form: str, run: int) -> np.ndarray:

@@ -183,14 +183,17 @@ def circle_of_packages(root: Path) -> str:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A copy of hqm/ to plant imports in."""
-    shutil.copytree(ROOT / "hqm", tmp_path / "hqm", ignore=shutil.ignore_patterns("__pycache__"))
+    """A copy of hqm/, of links, to plant imports in."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "hqm", tmp_path / "hqm", ignore=ignored, copy_function=os.symlink)
     return tmp_path
 
 
 def plant(tree: Path, file: str, statement: str) -> None:
     path = tree / file
-    path.write_text(f"{path.read_text(encoding='utf-8')}\n\n{statement}\n", encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
+    path.unlink()
+    path.write_text(f"{text}\n\n{statement}\n", encoding="utf-8")
 
 
 def test_every_package_has_its_layer() -> None:
