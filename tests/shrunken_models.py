@@ -143,12 +143,23 @@ CLASSES: dict[str, Shrunken] = {
         processor={"image_seq_len": 16},
         marks={"image_boundary_token": "<fake>"},
     ),
-    "janus": Shrunken(),
+    "janus": Shrunken(
+        {
+            "vq_config": {
+                "base_channels": 32,
+                "latent_channels": 8,
+                "num_embeddings": 16,
+                "image_token_embed_dim": 8,
+                "channel_multiplier": [1, 1],
+            }
+        }
+    ),
     "lfm3_vl": Shrunken({"text_config": {"layer_types": ["conv", "full_attention"]}}),
     "lighton_ocr": Shrunken(marks={"image_break_token": "<ib>", "image_end_token": "<ie>"}),
     "llava_next_video": Shrunken(),
     "minicpmv4_6": Shrunken(
         {"text_config": {"layer_types": LINEAR}},
+        images={"scale_resolution": 64},
         marks={
             "image_start_token": "<is>",
             "image_end_token": "<ie>",

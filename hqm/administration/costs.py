@@ -7,10 +7,10 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from hqm.administration.asks import Job
+from hqm.files.images import picture_size
 from hqm.respondents.base import Request, Respondent, RespondentName, prices_in
 from hqm.respondents.hf_loading import weights_of
 from hqm.respondents.kinds import kind_of, short_name
@@ -299,7 +299,7 @@ def _of_pictures(
     if picture_tokens(model, _SMALL) is None:  # no size would tell more: no picture is opened
         count = len(pictures)
         return _PICTURE_LEAST * count, PICTURE_TOKENS * count, _PICTURE_MOST * count
-    sizes = {picture: _size_of(picture) for picture in set(pictures)}
+    sizes = {picture: picture_size(picture) for picture in set(pictures)}
     least = likely = most = 0.0
     for picture in pictures:
         shapes = (sizes[picture] or _SMALL, sizes[picture] or _LARGE)
@@ -308,18 +308,6 @@ def _of_pictures(
         likely += sum(known) / 2
         most += max(known)
     return least, likely, most
-
-
-def _size_of(picture: Path | None) -> tuple[int, int] | None:
-    from PIL import Image
-
-    if picture is None:
-        return None
-    try:
-        with Image.open(picture) as opened:
-            return opened.size
-    except (OSError, ValueError, SyntaxError):  # it is told of when it is asked about
-        return None
 
 
 def _seen(store: Store, jobs: Sequence[Job]) -> list[Mapping[str, Any]]:

@@ -156,6 +156,19 @@ def as_rgb(opened: Image.Image) -> Image.Image:
     return Image.alpha_composite(Image.new("RGBA", layered.size, "white"), layered).convert("RGB")
 
 
+def picture_size(path: Path | None) -> tuple[int, int] | None:
+    """The width and height that a picture says it has; None where that cannot be read."""
+    from PIL import Image
+
+    if path is None:
+        return None
+    try:
+        with Image.open(path) as opened:
+            return opened.size
+    except (OSError, ValueError, SyntaxError):  # it is told of when it is asked about
+        return None
+
+
 def oddities(opened: Image.Image) -> list[str]:
     """What makes a picture look different from one program to another, in words."""
     frames, turned = getattr(opened, "n_frames", 1), opened.getexif().get(_ORIENTATION, 1)

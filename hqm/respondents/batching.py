@@ -82,16 +82,6 @@ class RequestQueue:
         return bool(self._again) or self._at < len(self.requests)
 
     @property
-    def pictured(self) -> bool:
-        """Whether the requests have pictures; those of one kind all have, or none has."""
-        return self.requests[0].image is not None
-
-    @property
-    def repeats(self) -> bool:
-        """Whether several requests are about one picture."""
-        return len({request.image for request in self.requests}) < len(self.requests)
-
-    @property
     def next_picture(self) -> object:
         """The picture of the next request, or None at the end."""
         if self._again:

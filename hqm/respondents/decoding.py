@@ -26,12 +26,13 @@ import torch
 from transformers import GenerationConfig, LogitsProcessorList
 
 from hqm.errors import RespondentError
+from hqm.respondents.base import Request
 from hqm.respondents.batching import Prompt, QueuedPrompt, RequestQueue
 from hqm.respondents.hf_families import Sharing
 from hqm.respondents.hf_inputs import CannotSplit, Reader
 from hqm.respondents.hf_loading import Loaded
 from hqm.respondents.kv_cache import BufferPool
-from hqm.respondents.scheduler import TOKENS_CPU, Scheduler
+from hqm.respondents.scheduler import Scheduler
 from hqm.respondents.token_sampling import FirstTokens, TokenSampler, read_tokens
 from hqm.respondents.vision_cache import VisionCache
 
@@ -57,6 +58,12 @@ tokens: the longest is waited for.
 """
 _LONG_PROMPT = 1024
 """Tokens that a prompt is taken to have before one was read."""
+_PLAIN_TOKENS = 2560
+"""About how many tokens of prompts plain `generate` reads at a time on a CPU: more of them leave the
+processor's cache.
+"""
+_FEW_TOKENS = 512
+"""Tokens of a batch on a CPU to which prompts of other lengths are added."""
 _HOLD_SECONDS = 0.25
 """Seconds for which answers are held, so that many are stored together; the first are not."""
 _NO_MEMORY = "out of memory"
@@ -131,6 +138,8 @@ class Engine:
         self._pool = BufferPool()
         self._width = _LONG_PROMPT
         """The tokens of the longest prompt that plain `generate` read last."""
+        self._lengths: list[tuple[int, ...]] = []
+        """What the number of tokens of each request depends on, where they are in that order."""
         self.one_at_a_time = False
         """Whether plain `generate` gets one prompt at a time, as a model needs that answers
         otherwise, or not at all, when it reads several.
@@ -179,6 +188,27 @@ class Engine:
             logging.getLogger("hqm").warning("hqm: %s: %s", self.name, self.how)
             self._reported = self.how
 
+    def ordered(self, requests: Sequence[Request]) -> list[Request]:
+        """Put requests of one kind, which come in the order of their pictures, into the order in
+        which they are answered.
+
+        Where plain `generate` gets a short question about each picture, those of like length stand
+        together, for without padding attention is faster. The first two are the longest and the
+        shortest, so that the check sees the most padding.
+        """
+        pictured = requests[0].image is not None
+        repeated = len({request.image for request in requests}) < len(requests)
+        # of long answers to single questions, others join where the first ones end
+        long = requests[0].sampling.max_tokens > _SHORT_ANSWER
+        self._shares, self._lengths = pictured and (repeated or long), []
+        if self._shares:
+            return list(requests)
+        lengths = self.reader.lengths(requests)
+        falling = sorted(range(len(requests)), key=lengths.__getitem__, reverse=True)
+        order = [*falling[:1], *falling[:0:-1][:1], *falling[1:-1]]
+        self._lengths = [lengths[place] for place in order]
+        return [requests[place] for place in order]
+
     def look_ahead(self, prompts: Sequence[Prompt]) -> None:
         """Process the next pictures in advance, where prompts can be split at them."""
         if self._joins():
@@ -210,8 +240,6 @@ class Engine:
         limit
             How many rows may be answered at a time.
         """
-        # of long answers to single questions, others join where the first ones end
-        self._shares = waiting.pictured and (waiting.repeats or max_tokens > _SHORT_ANSWER)
 
         def flow() -> Scheduler:
             return self._flow(TokenSampler(temperature, top_p), max_tokens)
@@ -229,7 +257,7 @@ class Engine:
             if not joins and max_tokens > _SHORT_ANSWER:
                 most = min(most, _PLAIN_BATCH)
             if self.level == "nothing" and self.model.device.type == "cpu":
-                most = min(most, max(1, TOKENS_CPU // self._width))
+                most = min(most, max(1, _PLAIN_TOKENS // self._width))
             free, taken = most - running.alive, list[QueuedPrompt]()
             if waiting.more and (not running.alive or (joins and free >= _REFILL_ABOVE * most)):
                 taken = waiting.take(free)
@@ -242,6 +270,9 @@ class Engine:
                         taken = [each for each in taken if each[0] not in answered]
                         running = flow()
                     if taken and not self._joins():
+                        alike = self._of_one_length(taken)
+                        waiting.back(taken[alike:])
+                        taken = taken[:alike]
                         chooser = self._chooser(taken, temperature, top_p)
                         held += self._answer_batch(taken, chooser, max_tokens)
                     elif taken:
@@ -289,6 +320,22 @@ class Engine:
                 held, handed_over = [], time.monotonic()
         if held:
             yield held
+
+    def _of_one_length(self, taken: Sequence[QueuedPrompt]) -> int:
+        """How many of these prompts to answer together: on a CPU, where a large batch gains little,
+        long ones only while they are of one length.
+        """
+        if not self._lengths or self.model.device.type != "cpu":
+            return len(taken)
+        first = self._lengths[taken[0][0]]
+        return next(
+            (
+                count
+                for count, (number, _) in enumerate(taken)
+                if count * self._width >= _FEW_TOKENS and self._lengths[number] != first
+            ),
+            len(taken),
+        )
 
     def _after_failure(
         self, failure: str, lost: Sequence[QueuedPrompt], chooser: TokenSampler, max_tokens: int

@@ -197,6 +197,7 @@ class TransformersRespondent:
             preparing.append(thread.submit(self._look_ahead, following[:_PICTURES_AHEAD]))
 
         sampling = requests[0].sampling
+        requests = self._engine.ordered(requests)
         waiting = self._waiting = RequestQueue(requests, prepare, ahead)
         began = time.perf_counter()
         for drawn in self._engine.stream(

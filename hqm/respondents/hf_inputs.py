@@ -11,7 +11,9 @@ from typing import Any
 
 import torch
 
+from hqm.files.images import picture_size
 from hqm.respondents.attention import moved_to
+from hqm.respondents.base import Request
 from hqm.respondents.batching import Prompt
 from hqm.respondents.hf_loading import Loaded
 
@@ -178,6 +180,23 @@ class Reader:
         """Whether the tokenizer adds its first token: not where the chat template wrote it."""
         first = self.tokenizer.bos_token
         return not (first and text.startswith(first))
+
+    def lengths(self, requests: Sequence[Request]) -> list[tuple[int, ...]]:
+        """Return what the number of tokens of each prompt depends on: that number, or, where the
+        processor does not say how many tokens a picture has, the picture's size and the question's.
+        """
+        with self.lock:
+            texts = self.tokenizer([request.prompt for request in requests])["input_ids"]
+        if requests[0].image is None:
+            return [(len(text),) for text in texts]
+        sizes = [picture_size(request.image) or (0, 0) for request in requests]
+        try:
+            shown = [(high, wide) for wide, high in sizes]
+            counted = self.processor._get_num_multimodal_tokens(image_sizes=shown)
+            counts = counted["num_image_tokens"]
+            return [(count + len(text),) for count, text in zip(counts, texts, strict=True)]
+        except Exception:  # many processors cannot say it, and end in any way
+            return [(*size, len(text)) for size, text in zip(sizes, texts, strict=True)]
 
     def mark(self) -> int | None:
         """Return the placeholder token of a picture, if there is one."""
