@@ -358,6 +358,28 @@ def test_predictions_of_vlmevalkit_with_and_without_scores(tmp_path: Path) -> No
         assert set(audit.to_frame("scores")["score"]) == {0.5}
 
 
+def test_predictions_and_their_evaluations_are_one_run(tmp_path: Path) -> None:
+    """VLMEvalKit leaves predictions, one sheet for each judge, and a link to the newest in one
+    folder; options in turn are asked under the index and a million more.
+    """
+    folder = tmp_path / "alpha" / "T20260101"
+    folder.mkdir(parents=True)
+    rows = [
+        {"index": str(i), "question": f"Which is {i % 10**6}?", "answer": "A", "prediction": "A"}
+        for i in (*range(10), *range(10**6, 10**6 + 10))
+    ]
+    (folder / "alpha_Q.json").write_text(json.dumps(rows))
+    (tmp_path / "alpha" / "alpha_Q.json").symlink_to(folder / "alpha_Q.json")
+    for judge, score in (("gpt-4o", 1), ("gpt-4-turbo", 0)):
+        graded = [{**row, "score": score} for row in rows[:10]]
+        (folder / f"alpha_Q_{judge}_result.json").write_text(json.dumps(graded))
+    (made,) = hqm.from_logs(tmp_path)
+    (recording,) = made.brought
+    assert (recording.respondent, recording.run, len(recording.answers)) == ("alpha", 0, 10)
+    for answer in recording.answers.values():
+        assert answer.detail["scores"] == {"gpt-4o": {"score": 1}, "gpt-4-turbo": {"score": 0}}
+
+
 def test_rows_of_one_id_that_ask_different_questions_are_refused(tmp_path: Path) -> None:
     rows = [sample(i, "x", acc=1) for i in range(4)]
     lmms(tmp_path, "alpha", "t", rows)

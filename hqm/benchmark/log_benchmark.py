@@ -20,7 +20,7 @@ from hqm.benchmark.new_items import letter_of, task_of
 from hqm.benchmark.new_sources import Source
 from hqm.errors import AnswerError, DataError, UsageError
 from hqm.imports.answer_table import TABLE
-from hqm.imports.detect import names_its_tool, read_logs
+from hqm.imports.detect import answers_of, names_its_tool, read_logs
 from hqm.imports.log_answers import LogSettings, Taken, match_logs
 from hqm.imports.match import normalised, picture_key
 from hqm.imports.row import Log, Row
@@ -274,7 +274,8 @@ def _free_name(task: str, names: dict[str, str]) -> str:
 
 
 def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings) -> LogBenchmark:
-    keyed = _with_keys([replace(log, rows=_of_judges(rows)) for log, rows in _from_run_0(logs)])
+    joined = _judged_together(logs)
+    keyed = _with_keys([replace(log, rows=_of_judges(rows)) for log, rows in _from_run_0(joined)])
     first_form = _first_form(keyed)
     forms = [Form(form or ORIGINAL, items) for form, items in _items(keyed, first_form).items()]
     card = _card(name, title, forms[0], keyed)
@@ -334,6 +335,20 @@ def _from_run_0(logs: Sequence[Log]) -> list[tuple[Log, list[Row]]]:
             ]
         counted.append((log, of_log))
     return counted
+
+
+def _judged_together(logs: Sequence[Log]) -> list[Log]:
+    """The logs, those of several judges about the same answers as one."""
+    joined: list[Log] = []
+    first: dict[frozenset[tuple[Any, ...]], int] = {}
+    for log in logs:
+        judged = bool(log.rows) and all(row.judge for row in log.rows)
+        at = first.setdefault(answers_of(log), len(joined)) if judged else len(joined)
+        if at < len(joined):
+            joined[at] = replace(joined[at], rows=(*joined[at].rows, *log.rows))
+        else:
+            joined.append(log)
+    return joined
 
 
 def _of_judges(rows: Sequence[Row]) -> tuple[Row, ...]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-from collections.abc import Container, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from hqm.errors import AnswerError, HQMError, UsageError
 from hqm.imports import answer_table, readers
@@ -91,15 +93,64 @@ def read_logs(
             *inside,
             *_without_answers(path, {file for file, of_file in read.items() if of_file}),
         ]
-    return logs
+    return _evaluated_once(logs)
+
+
+def _evaluated_once(logs: Sequence[Log]) -> list[Log]:
+    """The logs, without the rows of predictions of which an evaluation is there too: a tool may
+    write them once more when it, or a judge, scored them.
+    """
+    evaluations: dict[frozenset[tuple[Any, ...]], list[Log]] = defaultdict(list)
+    for log in logs:
+        evaluations[answers_of(log)].append(log)
+    kept = []
+    for log in logs:
+        others = [other for other in evaluations[answers_of(log)] if _evaluates(other, log)]
+        if others:
+            note = f"its answers are taken from {others[0].path}, which evaluates them"
+            log = replace(log, rows=(), notes=(*log.notes, note))
+        kept.append(log)
+    return kept
+
+
+def _evaluates(other: Log, log: Log) -> bool:
+    """Whether a log with the same answers evaluates those of another: it alone has scores, or its
+    name goes on where that of the other ends.
+    """
+    if not log.rows or any(row.scores for row in log.rows):
+        return False
+    scored = any(row.scores for row in other.rows)
+    return scored or Path(other.path).stem.startswith(f"{Path(log.path).stem}_")
+
+
+def answers_of(log: Log) -> frozenset[tuple[Any, ...]]:
+    """What the rows of a log answer and how, without questions that VLMEvalKit asks again with
+    their options in turn.
+    """
+    asked = {row.ids for row in log.rows}
+    return frozenset(
+        (row.task, row.respondent, row.form, row.run, row.ids, row.answer and row.answer.text)
+        for row in log.rows
+        if not any(_unturned(name) in asked for name in row.ids)
+    )
+
+
+def _unturned(name: str) -> tuple[str, ...]:
+    """The index of the question that VLMEvalKit asks again under this one; none for any other."""
+    turned = name.isdecimal() and int(name) >= _TURN
+    return (str(int(name) % _TURN),) if turned else ("",)
+
+
+_TURN = 1_000_000
+"""VLMEvalKit asks a question again with its options in turn, under its index and so much more."""
 
 
 def _without_answers(folder: Path, answers: Container[Path]) -> list[Log]:
     """An empty log that names the files of a folder that hold no answers, where there are any."""
     names = [
         str(file.relative_to(folder))
-        for file in sorted(folder.rglob("*"))
-        if file.is_file() and file not in answers and _may_answer(file)
+        for file in _inside(folder)
+        if file not in answers and _may_answer(file)
     ]
     if not names:
         return []
@@ -131,8 +182,18 @@ def files_in(path: Path) -> list[Path]:
         return [path]
     return [
         p
-        for p in sorted(path.rglob("*"))
-        if p.is_file() and p.name.lower().removesuffix(".gz").endswith(_SUFFIXES) and _may_answer(p)
+        for p in _inside(path)
+        if p.name.lower().removesuffix(".gz").endswith(_SUFFIXES) and _may_answer(p)
+    ]
+
+
+def _inside(folder: Path) -> list[Path]:
+    """The files of a folder, each once: VLMEvalKit links to the newest of them."""
+    here = folder.resolve()
+    return [
+        p
+        for p in sorted(folder.rglob("*"))
+        if p.is_file() and not (p.is_symlink() and p.resolve().is_relative_to(here))
     ]
 
 

@@ -18,7 +18,9 @@ _FAILED = "Failed to obtain answer"
 _CUT = 32_767
 _FOLDER = re.compile(r"T\d{8}")
 _SCORED = re.compile(r"_(?:auxmatch|results?|judge|score)$")
-_JUDGE = re.compile(r"_(?:exact_matching|(?:chatgpt|gpt|claude|qwen|llama|deepseek)-?[\w.-]*)$")
+_JUDGE = re.compile(
+    r"_(?:exact_matching|(?P<judge>(?:chatgpt|gpt|claude|qwen|llama|deepseek)-?[\w.-]*))$"
+)
 _SCORES = ("score", "hit", "eval_score", "gpt4_score", "match")
 
 
@@ -34,7 +36,9 @@ def read_log(file: LogFile) -> Log:
     """The rows of one file."""
     path, records = file.path, file.records
     respondent, dataset = _named(path, str(records[0].get("dataset") or ""))
-    shared = Row(place="", respondent=respondent, task=dataset)
+    by = _JUDGE.search(_SCORED.sub("", path.stem))
+    judge = by["judge"] or "" if by else ""
+    shared = Row(place="", respondent=respondent, task=dataset, judge=judge)
     rows = [_row(record, f"{path}: record {i}", shared) for i, record in enumerate(records, 1)]
     notes = []
     if file.suffix == ".xlsx":
