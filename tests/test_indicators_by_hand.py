@@ -13,6 +13,7 @@ from statsmodels.stats.multitest import multipletests
 
 from hqm.indicators import case, compare, compare_runs
 from hqm.indicators.comparisons import describe, expected
+from hqm.scoring.metrics import Metric
 from hqm.types import Cell, Estimate, Form
 from tests.test_flags import ACCURACY, PROTOCOL, answers, items, matrix
 
@@ -268,6 +269,16 @@ def test_probabilities_that_tell_too_little_are_not_used() -> None:
     assert of_chances(np.full((8, N), np.nan), 1.0) is None
     cold = of_chances(p, 0.0)
     assert cold is None or "temperature 0" in cold.reason
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [replace(ACCURACY, better="lower"), replace(ACCURACY, share=False)],
+    ids=["less is better", "no mean of items"],
+)
+def test_probabilities_are_of_right_answers_alone(metric: Metric) -> None:
+    alone = case("expected", "", RUNS[:1], metric, PROTOCOL)
+    assert "expected.reliability" not in by_name(expected(alone, chances(), 1.0))
 
 
 def test_several_questions_of_a_picture_stand_as_nested() -> None:

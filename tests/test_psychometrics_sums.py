@@ -663,3 +663,26 @@ def test_items_without_a_type_are_compared_with_types_of_one_label() -> None:
     lengths = np.random.default_rng(32).integers(5, 20, 80)
     study = psy.length_cue(lengths, labels, rng=np.random.default_rng(33), types=types)
     assert [rule.stratum.items for rule in study.rules] == [24, 56]
+
+
+@pytest.mark.parametrize("truth", [1.0, 0.0])
+def test_a_pooled_rate_of_the_judge_is_clustered_by_respondent_and_item(truth: float) -> None:
+    """Cameron, Gelbach and Miller 2011: both clusterings less the sum of squares, by loops."""
+    rng = np.random.default_rng(31)
+    human = rng.integers(0, 2, (5, 16)).astype(float)
+    judge = np.where(rng.random((5, 16)) < 0.25, 1 - human, human)
+    human[0, :3] = np.nan
+    weights = rng.uniform(1, 3, (5, 16))
+    errors = psy.judge_errors(judge, human, weights)
+    rate = errors.sensitivity if truth else errors.specificity
+    base = human == truth
+    total = weights[base].sum()
+    value = weights[base & (judge == truth)].sum() / total
+    residual = np.where(base, weights * ((judge == truth) - value), 0.0)
+    by_respondent = 5 / 4 * sum(row.sum() ** 2 for row in residual)
+    by_item = 16 / 15 * sum(column.sum() ** 2 for column in residual.T)
+    both = by_respondent + by_item - (residual**2).sum()
+    variance = max(both, by_respondent, by_item) / total**2
+    half = stats.norm.ppf(0.975) * math.sqrt(variance)
+    assert (rate.value, rate.se) == pytest.approx((value, math.sqrt(variance)))
+    assert (rate.low, rate.high) == pytest.approx((value - half, min(1.0, value + half)))

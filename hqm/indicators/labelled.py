@@ -194,7 +194,7 @@ def randomness(case: Case) -> LabelRandomness:
 def sample_flags(case: Case) -> tuple[str, ...]:
     """What a reader must know about how the labels came about."""
     study = case.once(randomness)
-    flags = (NOT_RANDOM,) if study.status == "ok" and study.p < _ALPHA else ()
+    flags = (NOT_RANDOM,) if study.p < _ALPHA else ()
     return (*flags, STALE) if case.sample is not None and case.sample.stale else flags
 
 

@@ -200,7 +200,7 @@ def _icc(case: Case) -> ICC:
 
 def _icc_a1(case: Case) -> Result:
     study, moved = case.once(_icc), bias_test(case.scores.T, n_effective=case.n_effective)
-    flags = ("MEAN_SHIFT",) if moved.status == "ok" and moved.p < 0.05 else ()
+    flags = ("MEAN_SHIFT",) if moved.p < 0.05 else ()
     return result(
         _over_items(case, "icc_a1", study.a1),
         flags=flags,

@@ -82,7 +82,6 @@ def _rho_g(case: Case) -> Result:
     study = case.once_for_all(retest_of)
     return result(
         study.rho,
-        flags=("DRIFT",) if study.drift.status == "ok" and study.drift.p < 0.05 else (),
         sem=finite(study.sem_pooled),
         by_respondent=_of_each(case, study.sem),
         average_of_runs=finite(study.rho_average.value),
@@ -533,8 +532,7 @@ def _replicated(case: Case) -> bool:
     """
     if case.facet != "run":
         return False
-    drift = case.once_for_all(retest_of).drift
-    return not (drift.status == "ok" and drift.p < 0.05)
+    return not case.once_for_all(retest_of).drift.p < 0.05
 
 
 def _d_study(case: Case) -> DStudy:

@@ -141,7 +141,7 @@ def _with_power(case: Case, counted: Result, power: PlantedFaults) -> Result:
         "repeats": power.repeats,
     }
     coefficient = counted.coefficient
-    if power.status == "ok" and power.power < _INFORMATIVE:
+    if power.power < _INFORMATIVE:
         reason = (
             f"of wrong keys planted in {_PLANTED:.0%} of the items, {len(case.respondents)}"
             f" respondents would show {power.power:.0%}: the count says little about how many there"

@@ -322,7 +322,7 @@ def at_least_without(
     scores: ArrayLike,
     relatives: Relatives,
     *,
-    least: float = -1.0,
+    least: float,
 ) -> Coefficient:
     """`at_least` from the (units,) coefficients, and variances between respondents, without each
     unit.

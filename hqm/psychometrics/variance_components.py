@@ -454,7 +454,7 @@ def mean_variance(
     return MeanVariance(over, items, both, count - 1.0, freedom)
 
 
-def error_bounds(ratio: float, left_out: Array, level: float = 0.95) -> Bounds | None:
+def error_bounds(ratio: float, left_out: Array, level: float) -> Bounds | None:
     """The interval over other items, for these respondents, of a reliability 1 - `ratio` from log
     ratios left out.
 
@@ -526,7 +526,7 @@ def agreement_bounds(
 
 
 def half_width_without(
-    jackknifed: float, twice: float, clusters: int, level: float = 0.95, *, least: float = _LEAST
+    jackknifed: float, twice: float, clusters: int, level: float, *, least: float = _LEAST
 ) -> float:
     """Half of Student's interval where a part of the jackknife's variance, the noise that it finds
     twice, is taken off.

@@ -102,6 +102,8 @@ _SLOPE = np.repeat([0.4, 0.7, 1.0, 1.35, 1.8], 25)
 _EASE = np.tile(np.linspace(-7, 7, 25), 5)
 """(kinds,): the slope and the easiness of each kind of item."""
 _SHARES = np.geomspace(2e-4, 0.45, 50)
+_ROUNDS = 60
+"""Of learning the model, at most."""
 _FITTED = 1500
 """Kinds of items that the model is learnt from at most; a random sample beyond that."""
 _LOW = 1e-9
@@ -365,9 +367,7 @@ def _likelihoods(scores: _Scores, ability: Array) -> tuple[Array, Array]:
     return right, wrong
 
 
-def _learn(
-    x: Array, hits: Array, blocks: Numbers, rng: np.random.Generator, rounds: int = 60
-) -> _Model:
+def _learn(x: Array, hits: Array, blocks: Numbers, rng: np.random.Generator) -> _Model:
     columns = np.vstack([np.where(np.isfinite(x), x, -1.0), hits, blocks]).T
     kinds, copies = np.unique(columns, axis=0, return_counts=True)
     if len(kinds) > _FITTED:
@@ -398,7 +398,7 @@ def _learn(
     scores = [_scores(x[:, of], hits[of]) for of in places]
     weight = np.exp(-(_EASE**2) / 8)
     weight, share, before = np.tile(weight / weight.sum(), (many, 1)), 0.02, -math.inf
-    for _ in range(rounds):
+    for _ in range(_ROUNDS):
         likelihood, faulty = 0.0, 0.0
         counts = np.zeros_like(weight)
         gradient, curvature = np.zeros_like(own), np.zeros_like(own)
