@@ -12,10 +12,10 @@ from PIL import Image
 
 import hqm
 from hqm.errors import AnswerError
-from hqm.imports.log_answers import take_logs
+from hqm.imports.log_answers import LogSettings, Recording, read_recorded, take_logs
 from hqm.imports.match import asks_same, has_other_key, match_rows
 from hqm.imports.row import Row
-from hqm.types import Form, Item
+from hqm.types import Form, Item, Response
 from tests.conftest import Run, write_benchmark
 from tests.messages import pattern_of, tells
 
@@ -192,3 +192,24 @@ def test_pictures_and_keys_of_recorded_answers_are_held_against_the_items(
     of = len(hqm.load("shapes_yesno").original.items)
     counts = {"matched": 40, "rows": 40, "contradicting": 0, "unmatched": 0}
     assert tells(err, "log.last", **counts, missing=of - 40, answers=of)
+
+
+def test_recordings_of_a_form_that_is_not_asked_are_no_fault() -> None:
+    """A release may hold answers to more wordings than an audit compares."""
+
+    class Released:
+        has_own_answer_files = True
+
+        def recordings(self, path: Path) -> list[Recording]:
+            answers = {"a": Response("yes")}
+            return [Recording("m", name, 0, answers) for name in ("original", "four")]
+
+    form = Form(
+        "original", (Item("a", "Is it?", "yes_no", "yes"), Item("b", "Or?", "yes_no", "no"))
+    )
+    forms = {"original": form}
+    taken = read_recorded(Released(), [Path("release")], forms, LogSettings())  # type: ignore[arg-type]
+    assert [recording.form for recording in taken.recordings] == ["original", "four"]
+    assert [recording.form for recording in taken.only(forms).recordings] == ["original"]
+    counts = {"matched": 1, "rows": 1, "contradicting": 0, "unmatched": 0}
+    assert tells(taken.sentence, "log.last", **counts, missing=1, answers=2)

@@ -107,6 +107,7 @@ class Taken:
                 },
             )
             for r in self.recordings
+            if r.form in forms
         )
         reports = (replace(report, of=len(forms[report.form])) for report in self.matchings)
         return replace(
@@ -429,6 +430,7 @@ def read_recorded(
             other_keys=each.other_keys,
         )
         for each in recordings
+        if each.form in forms
     ]
     taken = Taken((), ())
     if logs:
