@@ -175,7 +175,7 @@ def bars(jobs: Sequence[Job], quiet: bool = False) -> Iterator[Progress]:
         lines = _ProgressLines("answers", total)
         yield lambda _job, count: lines.advance(count)
         return
-    with _shown(_with_time) as shown:
+    with _shown("answers") as shown:
         everything = shown.add_task("all", total=total)
         tasks: dict[tuple[str, str], int] = {}
         sizes: dict[tuple[str, str], int] = {}
@@ -199,18 +199,16 @@ Counted = Callable[[str, int, int], None]
 
 def judging(quiet: bool = False) -> AbstractContextManager[Counted]:
     """Show how many questions the judges have been asked while the block runs."""
-    return _counting("judge {}", "replies of the judge {}", _with_count, quiet)
+    return _counting("judge {}", "replies of the judge {}", "replies", quiet)
 
 
 def downloading(quiet: bool = False) -> AbstractContextManager[Counted]:
     """Show each download's bytes, rate and time left while the block runs."""
-    return _counting("{}", "bytes of {}", _with_bytes, quiet)
+    return _counting("{}", "bytes of {}", "bytes", quiet)
 
 
 @contextmanager
-def _counting(
-    bar: str, line: str, columns: Callable[[int], Sequence[Any]], quiet: bool
-) -> Iterator[Counted]:
+def _counting(bar: str, line: str, of: str, quiet: bool) -> Iterator[Counted]:
     """Show a bar for each name, or a line now and then where there are no bars."""
     if quiet:
         yield lambda _name, _done, _total: None
@@ -225,7 +223,7 @@ def _counting(
 
         yield say
         return
-    with _shown(columns) as shown:
+    with _shown(of) as shown:
         tasks: dict[str, Any] = {}
         totals: Counter[str] = Counter()
 
@@ -330,55 +328,40 @@ class _ProgressLines:
 
 
 @contextmanager
-def _shown(columns: Callable[[int], Sequence[Any]]) -> Iterator[Any]:
+def _shown(of: str) -> Iterator[Any]:
     from rich.console import Console
     from rich.progress import Progress as Bars
 
     room = width(sys.stderr)
-    with Bars(*columns(room), console=Console(file=sys.stderr, width=room), expand=True) as shown:
+    with Bars(
+        *_columns(of, room), console=Console(file=sys.stderr, width=room), expand=True
+    ) as shown:
         yield shown
 
 
-def _named() -> Any:
-    from rich.progress import TextColumn
+def _columns(of: str, room: int) -> list[Any]:
+    """The columns of a bar: of answers, of a judge's replies, or of bytes."""
+    from rich import progress
     from rich.table import Column
-
-    # a long name loses its end before a number does
-    return TextColumn(
-        "{task.description}",
-        table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1, min_width=8),
-    )
-
-
-def _bar(room: int) -> list[Any]:
-    from rich.progress import BarColumn
-
-    return [BarColumn(bar_width=24 if room >= 80 else 10)] if room >= 60 else []
-
-
-def _with_time(room: int) -> list[Any]:
-    from rich.progress import MofNCompleteColumn, ProgressColumn, Task, TimeRemainingColumn
     from rich.text import Text
 
-    class Rate(ProgressColumn):
-        def render(self, task: Task) -> Text:
+    class Rate(progress.ProgressColumn):
+        def render(self, task: progress.Task) -> Text:
             return Text(f"{task.speed:,.0f}/s" if task.speed else "", style="cyan")
 
-    rate = [Rate()] if room >= 72 else []
-    return [_named(), *_bar(room), MofNCompleteColumn(), *rate, TimeRemainingColumn(compact=True)]
-
-
-def _with_count(room: int) -> list[Any]:
-    from rich.progress import MofNCompleteColumn
-
-    return [_named(), *_bar(room), MofNCompleteColumn()]
-
-
-def _with_bytes(room: int) -> list[Any]:
-    from rich.progress import DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
-
-    speed = [TransferSpeedColumn()] if room >= 80 else []
-    return [_named(), *_bar(room), DownloadColumn(), *speed, TimeRemainingColumn(compact=True)]
+    # a long name loses its end before a number does
+    first = Column(no_wrap=True, overflow="ellipsis", ratio=1, min_width=8)
+    columns: list[Any] = [progress.TextColumn("{task.description}", table_column=first)]
+    if room >= 60:
+        columns.append(progress.BarColumn(bar_width=24 if room >= 80 else 10))
+    columns.append(progress.DownloadColumn() if of == "bytes" else progress.MofNCompleteColumn())
+    if of == "bytes" and room >= 80:
+        columns.append(progress.TransferSpeedColumn())
+    if of == "answers" and room >= 72:
+        columns.append(Rate())
+    if of != "replies":
+        columns.append(progress.TimeRemainingColumn(compact=True))
+    return columns
 
 
 def _key(job: Job) -> tuple[str, str]:

@@ -54,10 +54,12 @@ class Target:
     def name(self) -> str:
         return f"{self.figure}[{self.kind}]" if self.kind else self.figure
 
-    def met(self, value: float) -> bool:
-        """Whether a value reaches the target, within rounding."""
-        slack = 1e-9 * max(1.0, abs(self.value))
-        return value >= self.value - slack if self.precision.higher else value <= self.value + slack
+    def met(self, values: ArrayLike) -> Flags:
+        """Which values reach the target, within rounding."""
+        slack, reached = 1e-9 * max(1.0, abs(self.value)), np.asarray(values)
+        if self.precision.higher:
+            return np.asarray(reached >= self.value - slack)
+        return np.asarray(reached <= self.value + slack)
 
     def __str__(self) -> str:
         return f"{self.name}{'>=' if self.precision.higher else '<='}{self.value:g}"
@@ -280,13 +282,7 @@ class Space:
         """Which studies reach every target."""
         good = np.ones(len(studies), dtype=bool)
         for target in self.targets:
-            values = self.values(target, studies)
-            slack = 1e-9 * max(1.0, abs(target.value))
-            good &= (
-                values >= target.value - slack
-                if target.precision.higher
-                else values <= target.value + slack
-            )
+            good &= target.met(self.values(target, studies))
         return good
 
     # --- one type ---
@@ -413,7 +409,7 @@ class Forecast:
 
     @property
     def met(self) -> bool:
-        return parse_target(self.target).met(self.value)
+        return bool(parse_target(self.target).met(self.value))
 
 
 @dataclass(frozen=True, kw_only=True)
