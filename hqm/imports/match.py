@@ -107,7 +107,8 @@ def check_pictures(rows: Iterable[tuple[str, str, str, Item]], path: Path) -> No
     rows = list(rows)
     known = {picture_key(item.image) for *_, item in rows if item.image}
     wrong = [
-        f"{place.rpartition(': ')[2]} is about {image!r:.80}, and {item.id} shows {item.image!r:.80}"
+        f"{place.rpartition(': ')[2]} is about {image!r:.80}, and {item.id} shows"
+        f" {item.image!r:.80}"
         for place, image, question, item in rows
         if item.image
         and (shown := picture_key(image)) != picture_key(item.image)

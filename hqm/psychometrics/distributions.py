@@ -1,5 +1,5 @@
-"""Tails, ranks and Wilcoxon's exact test in every column, without `scipy.stats`, which takes longer to
-import than most audits to compute.
+"""Tails, ranks and Wilcoxon's exact test in every column, without `scipy.stats`, which takes longer
+to import than most audits to compute.
 """
 
 from __future__ import annotations
