@@ -20,7 +20,6 @@ from hqm.scoring.commitments import (
     unable,
 )
 from hqm.scoring.polar_answers import POLARITY, Polar, lead, read_polar
-from hqm.scoring.short_answers import read_number
 from hqm.scoring.written_numbers import Number, number_of, numbers_in
 from hqm.types import LETTERS
 
@@ -55,7 +54,7 @@ _CORRECT = re.compile(
     r"\s*[(\[]?([A-Z])[)\]]?(?![\w'])"
     r"|\b(?:best|closest|correct|right) (?:option|choice|answer|match)[^.\n]{0,20}?"
     r"\b(?:option|choice)\s*[(\[]?([A-Z])[)\]]?(?![\w'])"
-    r"|\b([A-Z])[)\].]?\s*[:?–|-]\s*(?:[Yy]es|[Cc]orrect|[Tt]rue)\b"
+    r"|\b([A-Z])[)\].]?(?:\s[^\n:?–—|-]{1,60})?\s*[:?–—|-]\s*(?:[Yy]es|[Cc]orrect|[Tt]rue)\b"
 )
 _SPOKEN_OF = re.compile(
     r"\s+(?:would|could|might|may|lacks?|needs?|requires?|are|were|do|does|did|have|cannot|can't"
@@ -64,11 +63,7 @@ _SPOKEN_OF = re.compile(
 )
 """A letter is spoken of, and not chosen: "A would need a steeper line"."""
 _TICKED = re.compile(r"^\W*([A-Z])\b[^\n]*[✅✔☑✓]", re.MULTILINE)
-_AT_THE_END = re.compile(r":\s*[(\[]?([A-Z])[)\]]?[.!]?\s*$")
-_QUANTITY = re.compile(r"(?:both|neither|all|none)(?= )")
-"""An option that begins so may be named by this word alone."""
 _BEST = r" (?:is|seems|looks) (?:the )?(?:best|closest|most likely|only|correct|right)\b"
-_PRONOUN = re.compile(r"^(?:it|they|he|she) (?=\w{4})")
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "1st", "2nd", "3rd", "4th", "5th")
 _INSUFFICIENT = re.compile(r"\b(?:information|determin\w+|data|enough)\b", re.IGNORECASE)
 
@@ -97,8 +92,6 @@ def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple
     simple = text.strip(" \n.()*").upper()
     if len(simple) == 1 and simple in letters and text.strip():
         return (simple,)
-    if re.fullmatch(r"[A-Z](?: [A-Z])+", simple):
-        return tuple(dict.fromkeys(letter for letter in simple.split() if letter in letters))
     ticked = set(_TICKED.findall(text))
     if len(ticked) == 1 and ticked <= set(letters):
         return tuple(ticked)
@@ -130,13 +123,8 @@ def _chosen_passages(answer: Answer, letters: str) -> list[Passage]:
         supposed = re.search(r"\bif\b[^.!?\n]*$", text[: match.start()], re.IGNORECASE)
         if letter in letters and not supposed and not denied(text, match.start(), match.start()):
             places.append(Passage(letter, match.start()))
-    final = _AT_THE_END.search(text)
-    if final and final[1] in letters:
-        places.append(Passage(final[1], final.start(1)))
     lines = [line for line in text.split("\n") if line.strip()]
     places += [Passage(line, 0, True) for line in lines[:1]]
-    if len(lines) > 1 and len(lines[-1]) < 200:
-        places.append(Passage(lines[-1], text.rfind(lines[-1]), True))
     ends = (*answer.concluding[:1], *answer.sentences[-1:])
     places += [Passage(each, text.rfind(each), True) for each in ends]
     return sorted(places, key=lambda place: place.start, reverse=True)
@@ -254,19 +242,16 @@ def _by_name(
     ends = sorted(
         (last, answer.sentences[0]), key=lambda text: shared_words(text, question), reverse=True
     )
+    asked = _named(question, letters, forms)
     for text in (*answer.concluding[:1], ends[0]):
         named = _named(text, letters, forms)
+        named = [name for name in named if name not in asked] or named
         if len(named) == 1:
             return tuple(named)
-        if len(named) > 1 and (clause := answering_clause(text, question)):
-            named = _named(clause, letters, forms)
-            if len(named) == 1:
-                return tuple(named)
-        if len(named) > 1 and all(form.number is not None for form in forms):
-            number = read_number(text)  # "with b = 12 and h = 6, A = 36"
-            named = [a for a, form in zip(letters, forms, strict=True)
-                     if number is not None and form.is_number(number)]  # fmt: skip
-            return tuple(named) if len(named) == 1 else ()
+        for clause in (answering_clause(text, question), re.split("; |, but ", text)[-1]):
+            inside = _named(clause, letters, forms) if len(named) > 1 else []
+            if len(inside) == 1:
+                return tuple(inside)
         if len(named) > 1:
             return ()
     lone = _lone_letter(last, letters)
@@ -308,16 +293,13 @@ def _lone_letter(text: str, letters: str) -> str:
 class Option:
     """An option as it is looked for in an answer: its words, its number, its letters."""
 
-    __slots__ = ("number", "pattern", "short", "squeezed", "text")
+    __slots__ = ("number", "pattern", "squeezed", "text")
 
-    def __init__(self, option: str, label: str = "", tail: str = "") -> None:
+    def __init__(self, option: str, label: str = "") -> None:
         self.text = normal(option)
-        quantity = _QUANTITY.match(self.text)
-        self.short = quantity[0] if quantity else self.text.split(" ")[0] if tail else ""
         self.number = number_of(plain(option).removeprefix(label))
         self.squeezed = squeezed(option)
-        named = _PRONOUN.sub("", self.text) if label else self.text
-        self.pattern = re.compile(rf"(?<!\w){re.escape(named)}(?!\w)") if named else None
+        self.pattern = re.compile(rf"(?<!\w){re.escape(self.text)}(?!\w)") if self.text else None
 
     @property
     def is_formula(self) -> bool:
@@ -333,9 +315,7 @@ class Option:
             return number is not None and self.is_number(number)
         said = normal(text)
         return bool(self.text) and (
-            said == self.text
-            or (said == self.short != "")
-            or (self.is_formula and squeezed(text) == self.squeezed)
+            said == self.text or (self.is_formula and squeezed(text) == self.squeezed)
         )
 
     def begins(self, text: str) -> bool:
@@ -366,19 +346,16 @@ def options_of(options: tuple[str, ...]) -> tuple[Option, ...]:
     """The options of a question."""
     firsts = {option.split(" ")[0] for option in options}
     label = firsts.pop() if len(firsts) == 1 else ""
-    # "Figure 1" may be named by its number, "It rises" without the pronoun
+    # "Figure 1" may be named by its number
     label = label if len(label) > 1 and label.isalpha() else ""
-    words = [normal(option).split(" ") for option in options]
-    lasts = {each[-1].removesuffix("s") for each in words}
-    tail = lasts.pop() if len(lasts) == 1 and {len(each) for each in words} == {2} else ""
-    return tuple(Option(option, label, tail) for option in options)
+    return tuple(Option(option, label) for option in options)
 
 
 def _named(text: str, letters: str, forms: Sequence[Option]) -> list[str]:
     """The letters of the options that a text names and does not deny: "blue" inside "dark blue" is
     the longer one.
     """
-    text = normal(text, keep_case=False)
+    text = normal(text)
     places: dict[str, list[tuple[int, int]]] = {}
     for letter, form in zip(letters, forms, strict=True):
         if len(form.text) == 1 and form.text.isalpha():
@@ -400,18 +377,41 @@ def _named(text: str, letters: str, forms: Sequence[Option]) -> list[str]:
     ]
     if not named:
         tight = squeezed(text)
-        named = [
-            letter
+        inside = {
+            letter: form.squeezed
             for letter, form in zip(letters, forms, strict=True)
             if form.is_formula and re.search(rf"{re.escape(form.squeezed)}(?!\w)", tight)
+        }
+        named = [
+            letter
+            for letter, short in inside.items()
+            if not any(short != long and short in long for long in inside.values())
         ]
-        named = [a for a in named if not any(_inside(a, b, letters, forms) for b in named)]
+    return named or _named_by_words(text, letters, forms)
+
+
+_SMALL_WORDS = frozenset(
+    "a an the is are was were be of in on at to for by and or it he she they".split()
+)
+
+
+def _named_by_words(text: str, letters: str, forms: Sequence[Option]) -> list[str]:
+    """The letters of the options whose own words, which no other option has, a text says."""
+    text = re.sub(r"(?:^|(?<=[.!?] ))if [^,.]*,", "", text)
+    words = [set(re.findall(r"\w+", form.text)) - _SMALL_WORDS for form in forms]
+    brief = len(text.split()) < 4
+    named = []
+    for place, (letter, own) in enumerate(zip(letters, words, strict=True)):
+        own = own.difference(*words[:place], *words[place + 1 :])
+        said = [re.search(rf"(?<!\w){each}(?!\w)", text) for each in own]
+        is_word = any(len(each) > 3 for each in own) and not any(map(str.isdigit, "".join(own)))
+        if (
+            said
+            and (is_word or brief)
+            and all(match and not denied(text, *match.span()) for match in said)
+        ):
+            named.append(letter)
     return named
-
-
-def _inside(letter: str, other: str, letters: str, forms: Sequence[Option]) -> bool:
-    short, long = forms[letters.index(letter)].squeezed, forms[letters.index(other)].squeezed
-    return short != long and short in long
 
 
 def _polar_options(forms: Sequence[Option]) -> dict[Polar, str]:

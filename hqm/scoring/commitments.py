@@ -33,6 +33,10 @@ _TAGGED = re.compile(
 _ANOTHER_QUESTION = re.compile(r"(?<=\S)\s*\n\s*(?:question|human|user|hint)\s*:", re.IGNORECASE)
 """Some models go on with another question, and answer it as well."""
 _OPTION_LINE = re.compile(r"^\s*[*-]?\s*\ue002?[(\[]?([A-Z]{1,2})[.):\]][ \t\ue003]*\S")
+_ITEM = r"(?:(?!\b(?:is|are|and|or|not|so|but|as|would)\b)[^()\n])*"
+_LISTED = re.compile(rf"\(A\){_ITEM}\(B\){_ITEM}\(C\){_ITEM}(?:\([D-Z]\){_ITEM})*")
+_CHOSEN_LINE = re.compile(r"[:–—-]\s*\W?(?:yes|correct|right|true)\b", re.IGNORECASE)
+"""An option that is called the right one in the list of all."""
 _TAG = re.compile(r"</?s>|<\|[\w ]{1,40}\|>|</?[a-z_]{1,20}>|\[/?INST\]", re.IGNORECASE)
 _FENCE = re.compile(r"```.*?(?:```|$)", re.DOTALL)
 _CODE = re.compile(
@@ -47,6 +51,8 @@ _MARKS = re.compile(f"[{_BOX}-{_BOLD_END}]")
 _LATEX = tuple(
     (re.compile(pattern), new)
     for pattern, new in (
+        (r"_\{([^{}]*)\}", r"\1"),
+        (r"(?<=[A-Za-z])_(?=\d)", ""),
         (r"\\[dtc]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}", r"\1/\2"),
         (r"\\[dt]?frac\s*(\d)\s*(\d)", r"\1/\2"),
         (r"\\(?:text|mathrm|mathbf|textbf|textit|mathit|operatorname|mbox|boldsymbol)\s*"
@@ -54,6 +60,7 @@ _LATEX = tuple(
         (r"\^\s*\{?\\circ\}?|\\degree", "°"),
         (r"\\(?:times|cdot)\b", "×"),
         (r"\\pi\b", "π"),
+        (r"\\sqrt\s*\{([^{}]*)\}", r"√\1"),
         (r"\\approx\b|\\simeq\b", "≈"),
         (r"\\geq?(?![a-z])", "≥"),
         (r"\\leq?(?![a-z])", "≤"),
@@ -70,6 +77,9 @@ _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _FRACTIONS: Mapping[str, str] = MappingProxyType(
     {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅕": "1/5", "⅛": "1/8"}
 )
+_HEADING = re.compile(
+    r"^[\s#*_]*((?:(?:final|correct|my|short) )?(?:answer|conclusion))[\s*_]*$", re.I | re.M
+)
 _EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
 
 
@@ -83,7 +93,8 @@ def plain(text: str) -> str:
     text = unicodedata.normalize("NFC", text).replace("’", "'").replace("‘", "'")
     text = re.sub(r"(?i)\b(there|it|that|this|he|she)'s\b", r"\1 is", text)
     text = re.sub(r"(?i)\b(they|we|you)'re\b", r"\1 are", text)
-    text = "".join(_narrow(character) for character in text) if not text.isascii() else text
+    if not text.isascii():  # （Ｂ） is (B)
+        text = re.sub("[\uff01-\uff5e]", lambda m: unicodedata.normalize("NFKC", m[0]), text)
     text = _UNCLOSED.sub("", _UNOPENED.sub("", _THINKING.sub(" ", text)))
     text = _TAGGED.sub(lambda m: f"\n{_BOX}{m[2] or m[3] or ''}{_BOX_END}\n", text)
     text = _boxed(_TAG.sub(" ", text))
@@ -91,7 +102,8 @@ def plain(text: str) -> str:
         text = pattern.sub(new, text)
     text = with_plain_digits(text)
     text = _EMPHASIS.sub(f"{_BOLD}\\2{_BOLD_END}", text)
-    text = re.sub(r"(?m)^\s*(?:#{1,6}|[*•>])\s+|(?<!\w)[*_`]+|[*_`]+(?!\w)", "", text)
+    text = _HEADING.sub(r"\1:", re.sub(r"(?m)^\s*[*•▪]\s+", "- ", text))
+    text = re.sub(r"(?m)^\s*(?:#{1,6}|>)\s+|(?<!\w)[*_`]+|[*_`]+(?!\w)", "", text)
     return re.sub(r"[ \t]+", " ", re.sub(r"\$(?!\s?[\d.])|(?<=[\d}\)])\$", "", text)).strip()
 
 
@@ -106,13 +118,6 @@ def with_plain_digits(text: str) -> str:
         text = text.replace(sign, f" {fraction}")
     text = text.translate(_SUBSCRIPTS)
     return re.sub(r"[²³]", "^2", text)
-
-
-def _narrow(character: str) -> str:
-    """A character in place of its wide form: （Ｂ） is (B)."""
-    return (
-        unicodedata.normalize("NFKC", character) if "\uff01" <= character <= "\uff5e" else character
-    )
 
 
 def _boxed(text: str) -> str:
@@ -197,7 +202,8 @@ _CORRECTION = re.compile(
     re.IGNORECASE,
 )
 _FIRST_THOUGHT = re.compile(
-    r"\b(?:at first(?: glance)?|initially|my first)\b[^.\n]{2,80}?(?:[;,] (?:but|after|however|then)\b|;)"
+    r"\b(?:at first(?: glance)?|initially|my first|i (?:first )?(?:thought|assumed|misread))\b[^.\n]{2,80}?(?:[;,] (?:but|after|however|then)\b|;)"
+    r"|(?:(?<=[.!?\n] )|(?<=\n)|^)(?:even )?(?:though|although)\b[^.,\n]{2,80},"
     r"|\b(?:looks? like|resembles|might seem)\b[^.\n]{2,60}?,? but\b(?=[^.\n]*\b(?:indicates?|suggests?"
     r"|means|actually|really|must)\b)",
     re.IGNORECASE,
@@ -210,11 +216,11 @@ _RETRACTION = re.compile(
 _CONCLUSION = re.compile(
     r"(?:^|(?<=[.!?\n;,:\"”)])\s*)(?:and\s+)?(?:so|therefore|thus|hence|consequently|accordingly"
     r"|in conclusion|in summary|to conclude|in short|overall|finally|in total|altogether|in all"
-    r"|as a result|daher|also|deshalb|donc|ainsi|por (?:lo )?tanto|portanto|quindi|dunque"
+    r"|as a result|(?:which|this|that) (?:means|implies|makes it)(?: that)?|daher|also|deshalb|donc|ainsi|por (?:lo )?tanto|portanto|quindi|dunque"
     r"|таким образом|следовательно|итак)\b[\s,:]*"
     r"|(?:^|(?<=[。！？\n，,]))\s*(?:因此|所以|综上|总之|したがって|따라서)[\s,，:：]*"
-    r"|[∴]\s*",
-    re.IGNORECASE,
+    r"|[∴⇒]\s*|(?:→|=>)\s*(?=[^→>\n]*$)",
+    re.IGNORECASE | re.MULTILINE,
 )
 _END = re.compile(
     r"(?<!\bvs\.)(?<!\bca\.)(?<!\be\.g\.)(?<!\s[A-Z]\.)(?<!^[A-Z]\.)(?<=[.!?])(?:[\"')\]]*)\s+(?=[^a-z\s])|(?<=[。！？])|\n+"
@@ -225,10 +231,10 @@ _UNABLE = re.compile(
     r"(?:be\s+)?(?:\w+ly\s+)?(?:\w+\s+or\s+)?(?:determin|tell|answer|see|say|identif|provid"
     r"|calculat"
     r"|know|give|measur|find|read|assist|help|view|count|accurate|definit|solv|represent|verif"
-    r"|compare|choose|confirm|settle|decide|pick)\w*"
-    r"|(?:\b(?:insufficient|not enough|more)|n't enough) information|\bnot (?:\w+ly )?(?:sure|clear|certain|visible|legible"
+    r"|compare|make out|recogni[sz]|discern|infer|access|choose|confirm|settle|decide|pick)\w*"
+    r"|(?:\b(?:insufficient|not enough|more)|n't enough) information|(?:\bnot|n't) (?:\w+ly )?(?:sure|clear|certain|visible|legible"
     r"|specified|mentioned|provided|determinable|listed|among|yet determined|labell?ed|named|marked"
-    r"|readable|stated|indicated)\b"
+    r"|readable|evident|apparent|discernible|stated|indicated|loaded|attached|supplied)\b|(?:\bnot|n't|\bto) load\b"
     r"|\b(?:does|do|did|is|are|was)(?:n't| not) (?:provide|contain|include|show|give|have|mention"
     r"|specif|match)\w*"
     r"|\b(?:unknown|undetermined|indeterminate|unanswerable|unclear|illegible|unreadable)\b"
@@ -249,11 +255,6 @@ def unable(text: str) -> bool:
     (True, False)
     """
     return _UNABLE.search(text) is not None
-
-
-def is_code(text: str) -> bool:
-    """Whether a text is a program, whose output nobody has seen."""
-    return _CODE.search(text) is not None
 
 
 def sentences(text: str) -> list[str]:
@@ -280,13 +281,15 @@ class Answer:
     text
         As it would be read aloud.
     explicit
-        The passages that are called the answer, the last first.
+        The passages that are called the answer and not taken back, the last first.
     emphasised
         What is bold, the last first.
     concluding
         What follows "so" and "therefore", the last first.
     sentences
         All sentences.
+    retracted
+        Where the last retraction ends ("wait, that is wrong"); -1 where there is none.
     """
 
     text: str
@@ -295,10 +298,7 @@ class Answer:
     concluding: tuple[str, ...]
     sentences: tuple[str, ...]
 
-    @property
-    def retracted(self) -> int:
-        """Where the last retraction ends ("wait, that is wrong"); -1 where there is none."""
-        return max((match.end() for match in _RETRACTION.finditer(self.text)), default=-1)
+    retracted: int
 
 
 @lru_cache(maxsize=8192)
@@ -309,7 +309,7 @@ def passages(text: str) -> Answer:
     ['no: it is B', 'A. Wait, no: it is B']
     """
     spoken = _without_listing(_ANOTHER_QUESTION.split(plain(text), maxsplit=1)[0])
-    spoken = "" if is_code(spoken) else _FIRST_THOUGHT.sub("", spoken)
+    spoken = "" if _CODE.search(spoken) else _FIRST_THOUGHT.sub("", spoken)
     explicit = [
         *(
             Passage(bare(match[1]), match.start())
@@ -325,27 +325,35 @@ def passages(text: str) -> Answer:
             for match in _CORRECTION.finditer(spoken)
         ),
     ]
+    retracted = max((match.end() for match in _RETRACTION.finditer(spoken)), default=-1)
     prose = _FENCE.sub("\n", spoken)
+    said = tuple(sentences(prose))
     return Answer(
         bare(spoken),
         tuple(
-            sorted((p for p in explicit if p.text), key=lambda passage: passage.start, reverse=True)
+            sorted(
+                (p for p in explicit if p.text and p.start > retracted),
+                key=lambda passage: passage.start,
+                reverse=True,
+            )
         ),
         tuple(
             bare(match[1]) for match in re.finditer(f"{_BOLD}([^{_BOLD_END}]*){_BOLD_END}", prose)
         )[::-1],
         tuple(_behind(prose, match.end()) for match in _CONCLUSION.finditer(prose))[::-1],
-        tuple(sentences(prose)),
+        tuple(each for each in said if not each.endswith("?")) or said,
+        retracted,
     )
 
 
 def _without_listing(text: str) -> str:
-    """The text without lines that go through the options one by one: "A. red", "B. blue"."""
-    lines = text.split("\n")
-    listed = [i for i, line in enumerate(lines) if _OPTION_LINE.match(line)]
+    """The text without what goes through the options one by one: "A. red", "B. blue"."""
+    lines = _LISTED.sub("", text).split("\n")
+    listed = [i for i, line in enumerate(lines)
+              if _OPTION_LINE.match(line) and not _CHOSEN_LINE.search(line)]  # fmt: skip
     names = {_OPTION_LINE.match(lines[i])[1] for i in listed}  # type: ignore[index]
     if len(names) < 2 or len(names) < len(listed):
-        return text
+        listed = []
     return "\n".join(line for i, line in enumerate(lines) if i not in listed)
 
 
@@ -364,7 +372,10 @@ def answering_clause(text: str, question: str) -> str:
     >>> answering_clause("Figure 1 is mirrored; Figure 4 completes it.", "Which figure completes it?")
     'Figure 4 completes it.'
     """
-    clauses = re.split(r"[;,] (?:and |but |while |whereas |so )?|\b(?:but|while|whereas)\b", text)
+    clauses = re.split(
+        r"[;,] (?!\d)(?:and |but |while |whereas |so )?|\b(?:but|while|whereas)\b|\band (?=(?:is|are|was|were|has|the|an?|its?|his|her)\b)",
+        text,
+    )
     shared = [shared_words(each, question) for each in clauses]
     most = max(shared)
     return clauses[shared.index(most)] if most and shared.count(most) == 1 else ""
@@ -373,7 +384,9 @@ def answering_clause(text: str, question: str) -> str:
 def shared_words(text: str, question: str) -> int:
     """How many content words of a question a text repeats."""
     asked = set(re.findall(r"\w{3,}", question.lower())) - _QUESTION_WORDS
-    return len(asked & set(re.findall(r"\w{3,}", text.lower())))
+    stems = {re.sub(r"(?<=\w{3})(?:e?s|ed|ing)$", "", word) for word in asked}
+    return len(stems & {re.sub(r"(?<=\w{3})(?:e?s|ed|ing)$", "", word)
+                        for word in re.findall(r"\w{3,}", text.lower())})  # fmt: skip
 
 
 _QUESTION_WORDS = frozenset("the what which who where when how many much does did was are".split())
@@ -383,9 +396,9 @@ _QUESTION_WORDS = frozenset("the what which who where when how many much does di
 _DENIAL = re.compile(
     r"(?:\b(?:not|no|never|(?:more|less|fewer|greater|larger|higher|smaller|lower) than"
     r"|rather than|instead of|neither|nor|except|unlike|excluding|besides|cannot be"
-    r"|nicht|kein|keine|pas|non|нет|не)\b|n't|不是|并非|而不是)"
+    r"|nicht|kein|keine|pas|non|нет|не)\b|n't(?:\s+(?!only\b)[a-z]+)?(?:\s+(?:his|her|its|their))?|不是|并非|而不是)"
     r"(?:\s+(?:be|a|an|the|option|choice|really|just|only|actually|answer|say|show|contain|include"
-    r"|read|mention|see|have|depict|look like|on|in|at|by|from))*[\s\"'(\[]*$",
+    r"|read|mention|see|have|\w+ing|made|of|depict|look like|on|in|at|by|from))*[\s\"'(\[]*$",
     re.IGNORECASE,
 )
 _DENIED_BEHIND = re.compile(
@@ -406,26 +419,48 @@ def denied(text: str, start: int, end: int) -> bool:
     )
 
 
+_CALENDAR = (
+    "jan-uary feb-ruary mar-ch apr-il may- jun-e jul-y aug-ust sep-tember oct-ober nov-ember"
+    " dec-ember mon-day tue-sday wed-nesday thu-rsday fri-day sat-urday sun-day"
+).split()
+_MONTHS = [name.split("-")[0] for name in _CALENDAR[:12]]
+_CALENDAR_NAME = re.compile(
+    rf"(?<![a-z])(?:{'|'.join(each.replace('-', '(?:') + 's?)' for each in _CALENDAR)})(?![a-z])",
+    re.IGNORECASE,
+)
+_MONTH = rf"({'|'.join(_MONTHS)})\.?"
+_DATE = re.compile(
+    rf"\b(?:(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}|{_MONTH} (\d{{1,2}})(?:st|nd|rd|th)?),?"
+    r" (\d{4})\b",
+    re.IGNORECASE,
+)
+
+
+def _iso_date(match: re.Match[str]) -> str:
+    """A date as "2021-03-12", in whatever order it was written."""
+    month = _MONTHS.index((match[2] or match[3]).lower()) + 1
+    return f"{match[5]}-{month:02}-{int(match[1] or match[4]):02}"
+
+
 _ARTICLE = re.compile(r"\b(?:an?|the)\s+(?=\w)")
 
 
 @lru_cache(maxsize=8192)
-def normal(text: str, keep_case: bool = False) -> str:
+def normal(text: str) -> str:
     """A text in the form in which texts are compared: lower case, no accents, no LaTeX, no
     punctuation at its ends.
 
     >>> normal("**The  Café.**")
     'cafe'
     """
-    text = re.sub(r"[\ue000-\ue003$]", "", plain(text))
-    if not keep_case:
-        text = text.casefold()
+    text = re.sub(r"[\ue000-\ue003$]", "", plain(text)).casefold()
     if not text.isascii():
         decomposed = unicodedata.normalize("NFD", text)
         text = unicodedata.normalize(
             "NFC", "".join(c for c in decomposed if unicodedata.category(c) != "Mn")
         )
     text = re.sub(r"\s+", " ", text).strip(" .,;:!?\"'*")
+    text = _DATE.sub(_iso_date, _CALENDAR_NAME.sub(lambda name: name[0][:3], text))
     text = re.sub(r"\bgrey\b", "gray", text).replace("colour", "color")
     return _ARTICLE.sub("", text) or text
 

@@ -41,7 +41,7 @@ _LEAD = re.compile(
     rf"^[\W_]*(?:(?:{_any((*_YES, *_NO))})(?![\w'])|(?:{_any((*_TRUE, *_FALSE))})"
     r"(?=\s*(?:[.,;:!)\n—–]|$|answer\b|because\b|since\b|as\b))"
     r"|(?:absolutely|definitely|certainly|of course|probably|most likely|sure|likely)\s+not\b"
-    r"|not (?:at all|really|exactly|true|correct)\b|i (?:do not|don't|would not|wouldn't) (?:think|believe|say) so\b"
+    r"|not (?:at all|really|exactly|quite|true|correct)\b|i (?:do not|don't|would not|wouldn't) (?:think|believe|say) so\b"
     r"|(?:i|i would|i'd) (?:think|believe|say|guess|suppose) (?:so|not)\b|of course\b|not so\b|very much so\b|(?:it (?:shows|is) )?(?:just |quite |exactly )?the opposite\b"
     r"|nothing of (?:that|the) (?:sort|kind)\b|not that i (?:can|could) (?:see|tell|find)\b"
     r"|not as far as\b)",
@@ -53,8 +53,10 @@ _NO_ANSWER = re.compile(
     r"|^\W*(?:yes|no)\s*(?:and|or|/|&)\s*(?:yes|no)\b|^\W*(?:yes|no) one\b",
     re.IGNORECASE,
 )
-_NEGATIVE = re.compile(
-    r"\b(?:not|no|none|never|nobody|nothing|neither|cannot|without)\b|n't\b", re.IGNORECASE
+NEGATIVE = re.compile(
+    r"\b(?:not|no|none|never|nobody|nothing|neither|cannot|without|lacks?|absent"
+    r"|missing)\b|n't\b",
+    re.IGNORECASE,
 )
 # a clause that says what is the case: a subject, then a form of be, do, have or can
 _STATEMENT = re.compile(
@@ -64,14 +66,15 @@ _STATEMENT = re.compile(
     r"|i\s+(?:can\s+|do\s+not\s+|don't\s+|cannot\s+|can't\s+)?see\b)",
     re.IGNORECASE,
 )
-_BE = re.compile(
-    r"\b(?:is|are|was|were|does|do|did|has|have|had|can|will|appears?|seems?|looks?|shows?"
+_VERB = re.compile(
+    r"\b(?:see|is|are|was|were|does|do|did|has|have|had|can|will|appears?|seems?|looks?|shows?"
     r"|contains?)\b|n't\b",
     re.IGNORECASE,
 )
 _ADVERBIAL = re.compile(
     r"^(?:(?:based on|according to|in|from|as shown in|looking at|judging (?:by|from)"
-    r"|since|because|as|given)\b[^,.]*,\s*|i (?:think|believe|guess|assume)(?: that)?\s+(?!so\b|not\b)"
+    r"|since|because|as|given|while|although|though)\b"
+    r"(?:[^,.]|\.(?=\d))*,\s*|i (?:think|believe|guess|assume)(?: that)?\s+(?!so\b|not\b)"
     r"|(?:definitely|certainly|absolutely|clearly|probably|most likely|likely|hmm|well|i think"
     r"|i believe)\b[\s,]*(?=yes|no\b))",
     re.IGNORECASE,
@@ -79,7 +82,7 @@ _ADVERBIAL = re.compile(
 # what follows one of these no longer restates the question
 _ASIDE = re.compile(
     r"\b(?:but|because|since|so|although|though|however|which|who|while|whereas|instead"
-    r"|and\s+not)\b|[,;:—–]",
+    r"|based on|according to|and\s+not)\b|[,;:—–]",
     re.IGNORECASE,
 )
 _PARENTHESES = re.compile(r"\s*\([^()]*\)")
@@ -88,7 +91,7 @@ _PLAIN_WORDS = frozenset(
         "a an the there is are was were be does do did has have had can cannot will not no none any"
         " it they he she this that these those i see seen visible present shown appear appears seem look looks"
         " seems show shows contain contains image picture photo in of on one isn aren wasn weren"
-        " doesn don didn hasn haven t s given provided based according to than as at by"
+        " doesn don didn hasn haven t s lack lacks absent missing should could would must wouldn couldn shouldn be you from given provided based according to than as at by"
     ).split()
 )
 _ABOUT_ANOTHER = re.compile(
@@ -111,44 +114,45 @@ _AT_THE_END = re.compile(
 )
 
 
-_EXISTS = re.compile(
-    r"(?:(?:is|are) there|(?:can|do) you see|(?:does|do) (?:the|this) (?:image|picture|photo|scene)"
-    r" (?:show|contain|include|feature|depict|have)) (?:an?|any|some) ((?:(?!in\b|on\b|of\b|or\b|and\b|with\b|to\b|that\b|near\b"
-    r"|at\b|by\b|behind\b|next\b)[\w-]+ ?){1,3}?) ?(?:(?:visible |present |shown )?in (?:the|this)"
-    r" (?:image|picture|photo|scene))?\?$",
-    re.IGNORECASE,
+_AROUND_QUESTION = re.compile(
+    r"^.*[,.:]\s+(?=(?:is|are|was|were|do|does|did|has|have|had|can|could|will)\b)"
+    r"|\s(?:between \d|according to|based on)\b.*$",
+    re.IGNORECASE | re.DOTALL,
 )
-_SHOWN = re.compile(
-    r"^(?:it (?:appears|seems) that )?(?:there(?:'s| is| are)|i (?:can |do )?see|(?:the|this)"
-    r" (?:image|picture|photo|scene) (?:clearly )?(?:shows|features|contains|depicts|has"
-    r"|includes))\b|^(?:an?|one|two|three|four|five|several|many|some|the)\b(?=\W*(?:\w+\W*)?$)",
-    re.IGNORECASE,
+_PRONOUN = re.compile(
+    r".*\b(?:is|are|was|were|do|does|did|has|have) (?:it|they|he|she|(?:this|that) an?)\b", re.I
 )
-_PRESENT = re.compile(
-    r"\s+(?:is|are|can be)\s+(?:clearly |also )?(?:visible|present|seen|shown|there)\b",
-    re.IGNORECASE,
+_EACH = re.compile(
+    r"\b(?:both|all|every|each|and|whole|entire|always|throughout|only)\b", re.IGNORECASE
 )
-_ABSENT = re.compile(r"\b(?:lacks?|absence of|missing)\b", re.IGNORECASE)
-_GONE = re.compile(
-    r"\s+(?:is|are|can)\s*(?:not|n't|absent|missing|nowhere)|\s+cannot\b", re.IGNORECASE
-)
-_EACH = re.compile(r"\b(?:both|all|every|each|and)\b", re.IGNORECASE)
 _EXISTENCE = re.compile(
     r"\b(?:is|are) there\b|\b(?:can|do) you see\b|\bany\b|^(?:does|do)\b.*\b(?:contain|show|depict)"
     r"|\b(?:visible|present)\b",
     re.IGNORECASE,
 )
 _BLIND = re.compile(
-    r"\b(?:can't|cannot|can not|unable to|(?:im|not )possible to)\s+(?:\w+ly )?(?:see|tell|determine|view"
+    r"\b(?:not|n't) (?:conclusively|definitively|necessarily|clearly)\b"
+    r"|\b(?:can't|cannot|can not|unable to|(?:im|not )possible to)\s+(?:\w+ly )?(?:see|tell|determine|view"
     r"|say|know|answer|identify|access|make out|judge|verify|confirm)",
     re.IGNORECASE,
 )
-_BUT_NOT = re.compile(r"\b(?:but|while|whereas)\b[^.]*(?:\bnot\b|n't\b)", re.IGNORECASE)
-_NOT_EACH = re.compile(
-    r"^\W*(?:only|just|neither|none|not (?:all|both|every)|one of (?:them|the)|some of)\b",
+_BUT = re.compile(r"[,;]? ?\b(?:but|however|yet)\b,?|;", re.IGNORECASE)
+_BEHIND = re.compile(r"\s*(?:not\b|(?:is|are|was|were|does|do|did)(?: not|n't)?\b)", re.IGNORECASE)
+"""What a sentence says behind a comma or "which" of what it speaks of."""
+_SEEMS = re.compile(r"\b(?:seem|look|appear)s?\b", re.IGNORECASE)
+_ABSENCE = re.compile(r"\W*there (?:is|are|was|were) no\b", re.IGNORECASE)
+_ELLIPSIS = re.compile(
+    r".*\b(?:it|they|he|she|this|that|these|those|i|there|both|all)\s(?:is|are|was|were|does|do|did"
+    r"|has|have|had|can|cannot|will)(?:\snot|n't)?\W*$|\W*none\b",
     re.IGNORECASE,
 )
-_DOUBT = re.compile(
+"""A sentence that leaves out what it is about: "It does not"."""
+_BUT_NOT = re.compile(r"\b(?:but|while|whereas)\b[^.]*(?:\bnot\b|n't\b)", re.IGNORECASE)
+_NOT_EACH = re.compile(
+    r"^\W*(?:(?:all|every\w*) (?:but|except)|most|only|just|neither|none|not (?:all|both|every)|one of (?:them|the)|some of)\b",
+    re.IGNORECASE,
+)
+DOUBT = re.compile(
     r"\b(?:might|may|maybe|could|possibly|perhaps|or|unclear|unsure|whether|if)\b", re.IGNORECASE
 )
 
@@ -162,56 +166,28 @@ def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | 
     ('no', None)
     """
     simple = text.strip(" \n.!,*\"'").lower()
-    if simple in ("yes", "no"):  # by far the commonest answers
-        return simple  # type: ignore[return-value]
-    if simple in ("y", "n"):
-        return "yes" if simple == "y" else "no"
+    if simple in ("yes", "no", "y", "n"):  # by far the commonest answers
+        return "yes" if simple[0] == "y" else "no"
     answer = passages(text)
     committed = _committed_polar(answer, question, negated)
     if committed is not None or not answer.text:
         return committed
-    if not unable(answer.sentences[-1]):
-        for sentence in (*answer.concluding[:1], answer.sentences[-1]):
-            stated = _restated(sentence, question, negated)
-            if stated is not None:
-                return stated
-    return None if negated else _seen(answer, question)
-
-
-def _seen(answer: Answer, question: str) -> Polar | None:
-    """Whether an answer that begins with neither says that the thing asked for is there."""
-    asked = _EXISTS.match(question.strip())
-    begins = lead(answer.text) is not None
-    if asked is None or begins or len(answer.sentences) > 3 or _DOUBT.search(answer.text):
-        return None
-    thing = rf"(?<![\w-]){re.escape(asked[1].lower().strip().removesuffix('s'))}(?:e?s)?(?![\w-])"
-    meant: set[Polar] = set()
-    for sentence in answer.sentences:
-        for match in re.finditer(thing, sentence.lower()):
-            before = re.split(r"[,;]|\bbut\b", sentence.lower()[: match.start()])[-1]
-            behind = sentence[match.end() :]
-            if _NEGATIVE.search(before) or _ABSENT.search(before) or _GONE.match(behind):
-                meant.add("no")
-            elif _SHOWN.search(sentence[: match.start()]) or _PRESENT.match(behind):
-                meant.add("yes")
-            else:
-                return None
-    return meant.pop() if len(meant) == 1 else None
+    return _restated(answer, question, negated)
 
 
 def _committed_polar(answer: Answer, question: str, negated: bool) -> Polar | None:
     """What the last passage says that is called the answer, or the lead of the whole."""
     for passage in answer.explicit:
         polar = lead(passage.text)
-        if polar is not None and passage.start > answer.retracted:
+        if polar is not None:
             return polar
         if not passage.corrects and unable(passage.text):
             return None
     if answer.retracted >= 0 or not answer.text:
         return None
     last = answer.sentences[-1]
-    for text in (*answer.concluding, *([last] if len(answer.sentences) > 1 else ())):
-        polar = lead(text)
+    for text in (*answer.concluding, *([last] if last != answer.text else ())):
+        polar = lead(_ADVERBIAL.sub("", text))
         if polar is not None:
             return polar
     ends = _AT_THE_END.search(last)
@@ -220,12 +196,8 @@ def _committed_polar(answer: Answer, question: str, negated: bool) -> Polar | No
     if lead(answer.text) is None:
         verdict = _VERDICT.search(last)
         if verdict and not negated:
-            denies = _NEGATIVE.search(verdict[0]) is not None
+            denies = NEGATIVE.search(verdict[0]) is not None
             return "yes" if (verdict[1].lower() in _FALSE) == denies else "no"
-        for text in answer.emphasised:
-            polar = lead(text)
-            if polar is not None:
-                return polar
     return _statement(answer, question, negated)
 
 
@@ -238,48 +210,79 @@ def _statement(answer: Answer, question: str, negated: bool) -> Polar | None:
         or (lead(answer.text) is None and _BUT_NOT.search(answer.sentences[-1]))
     ):
         return "yes" if negated else "no"
-    begins, both, words, denies = _said(_ADVERBIAL.sub("", answer.text))
-    if about_another(question):
+    begins, words, denies = _said(_ADVERBIAL.sub("", answer.text))
+    if about_another(question) or (begins is None and question):
         return begins  # a restatement would have to be read against what is denied
-    if both:
-        return None
     # a clause about something else ("No, the sky is cloudy") restates nothing
     same = _restates(words, question) if words is not None and question else words is not None
-    if same is None or words is None:
-        return begins
-    if not same and (denies or negated):
+    if same is None or words is None or (not same and (denies or negated)):
         return begins  # "It is not to the right" leaves it open whether it is to the left
     meant: Polar = "yes" if same and denies == negated else "no"
-    if begins is None:
-        blind = _BLIND.search(answer.text) and not _EXISTENCE.search(question)
-        return None if blind or (not words and unable(answer.text)) else meant
-    if begins == meant:
+    if begins is None or begins == meant or negated:
+        # "No, there is no dog" to "Is there no dog?": the lead may agree with the negation; the
+        # sentence says what is seen
         return meant
-    if begins == "no" and not negated:
-        return "no"  # "No, the two cats are asleep": the lead stands
-    # "No, there is no dog" to "Is there no dog?": the lead may agree with the negation; the
-    # sentence says what is seen. To a plain question "Yes, there is no dog" says two things, and
-    # nothing can be read from it.
-    return meant if negated else None
+    # "No, the two cats are asleep": the lead stands. To a plain question "Yes, there is no dog"
+    # says two things, and nothing can be read from it
+    return "no" if begins == "no" else None
 
 
-def _restated(sentence: str, question: str, negated: bool) -> Polar | None:
-    """What a sentence says that restates the question; None for another sentence."""
+def _restated(answer: Answer, question: str, negated: bool) -> Polar | None:
+    """What the answer's sentences say that restate the question: how things are before how they
+    look, then what is concluded, what it begins with, and what comes last.
+    """
+    blind = _BLIND.search(answer.text)
+    if blind and not (_EXISTENCE.search(question) and re.search(r"see|view|make", blind[0])):
+        return None
     if not question or about_another(question):
         return None
-    sentence = _ADVERBIAL.sub("", sentence)
-    first, *others = _ASIDE.split(_PARENTHESES.sub("", sentence))
-    for clause in (first, *(each for each in others[:1] if re.match(r"\s*not\b", each))):
-        words, denies = _words(clause), _NEGATIVE.search(clause) is not None
-        blind = _BLIND.search(clause) and not _EXISTENCE.search(question)
-        if not words or blind or _DOUBT.search(clause):
-            continue
-        if not (_BE.search(clause) or denies or len(words) > max(1, len(_asked(question)) - 2)):
-            continue
-        same = _restates(words, question)
-        if same is not None and (same or not (denies or negated)):
-            return "yes" if same and denies == negated else "no"
-    return None
+    last = answer.sentences[-1]
+    if unable(last) and not _stated(last, question, negated):
+        return None
+    few = answer.sentences if len(answer.sentences) < 5 else (last,)
+    stated = [
+        each
+        for text in (*answer.concluding[:1], answer.sentences[0], *reversed(few))
+        for each in _stated(text, question, negated)
+    ]
+    return min(stated, key=lambda each: each[0])[1] if stated else None
+
+
+def _stated(text: str, question: str, negated: bool) -> list[tuple[bool, Polar]]:
+    """What the clauses of a sentence say that restate the question, the last first, and whether
+    they only say how things look.
+    """
+    text = re.sub(r"\b(?:rather than|instead of)\b", ", not", _PARENTHESES.sub("", text))
+    statements = []
+    for part in _BUT.split(_ADVERBIAL.sub("", text))[::-1]:
+        first, *others = _ASIDE.split(_ADVERBIAL.sub("", part.strip()))
+        for clause in (first, *filter(_BEHIND.match, others)):
+            polar = _clause(clause, question, negated)
+            if polar:
+                statements.append((_SEEMS.search(clause) is not None, polar))
+    return statements
+
+
+def _clause(clause: str, question: str, negated: bool) -> Polar | None:
+    """What a clause says that restates the question; None for another clause."""
+    words, denies = _words(clause), NEGATIVE.search(clause) is not None
+    if DOUBT.search(clause) or not (words or _ELLIPSIS.match(clause)):
+        return None
+    if not (_VERB.search(clause) or denies or len(words) > max(2, len(_asked(question)) - 2)):
+        return None
+    asked = _asked(question)
+    if words and _ABSENCE.match(clause) and set(words) <= set(asked) and not negated:
+        return "no"
+    before, than, behind = question.partition(" than ")
+    there = set(words) & set(_words(behind)) - set(_words(before))
+    if than not in clause and there and _COMPARED & set(words) & set(asked):
+        return None if denies else "no"  # "It is higher in tank B", and not than there
+    same = _restates(words, question)
+    if same is None and _EXISTENCE.search(question) and _in_order(asked, words) and not denies:
+        return "no" if negated else "yes"  # "A dog is lying in front of the door"
+    if same is None or (not same and (denies or negated)):
+        return None
+    return "yes" if same and denies == negated else "no"
 
 
 def lead(text: str) -> Polar | None:
@@ -296,7 +299,10 @@ def lead(text: str) -> Polar | None:
 
 
 def _words(text: str) -> list[str]:
-    words = re.findall(r"[a-z0-9]+", text.lower())
+    for sign, word in (("<", " less "), (">", " greater ")):
+        text = text.replace(sign, word)
+    text = re.sub(r"(?<=\w )A\b", "a_", text).replace("-", "")  # "Company A" is a name
+    words = re.findall(r"[a-z0-9_]+", text.lower())
     return [_stem(word) for word in words if word not in _PLAIN_WORDS]
 
 
@@ -309,15 +315,15 @@ def about_another(question: str) -> bool:
 @lru_cache(maxsize=65536)
 def _asked(question: str) -> tuple[str, ...]:
     """The content words of a question."""
-    return tuple(_words(_ADVERBIAL.sub("", question)))
+    return tuple(_words(_AROUND_QUESTION.sub("", _ADVERBIAL.sub("", question))))
 
 
 @lru_cache(maxsize=4096)
-def _said(text: str) -> tuple[Polar | None, bool, tuple[str, ...] | None, bool]:
+def _said(text: str) -> tuple[Polar | None, tuple[str, ...] | None, bool]:
     """What the text of an answer says, whatever was asked.
 
-    The leading yes or no; whether it says both; the content words of the statement behind it, None
-    where there is none; and whether that statement denies.
+    The leading yes or no; the content words of the statement behind it, None where there is none;
+    and whether that statement denies.
     """
     begin = _LEAD.match(text) or _CJK_LEAD.match(text)
     rest = text[begin.end() :].lstrip(" ,.:;!*—–-") if begin else text
@@ -325,13 +331,12 @@ def _said(text: str) -> tuple[Polar | None, bool, tuple[str, ...] | None, bool]:
     aside = _ASIDE.search(clause, 1)
     clause = clause[: aside.start()] if aside else clause
     words = tuple(_words(clause)) if _STATEMENT.match(clause) else None
-    both = begin is not None and _NO_ANSWER.search(text) is not None
-    return lead(text), both, words, _NEGATIVE.search(clause) is not None
+    return lead(text), words, NEGATIVE.search(clause) is not None
 
 
 _COUNTS = frozenset("two three four five six seven eight nine ten several many some".split())
 _NEUTRAL = re.compile(
-    r".*ly|all|just|also|much|far|bit|dur|side|park|stand|sitt?|lie|locat|posit|posit?ion|plac|situat"
+    r".*ly|ones?|all|just|also|much|far|bit|dur|side|park|stand|sitt?|lie|locat|posit|posit?ion|plac|situat"
 )
 """What a sentence may say beside the words of the question, as stems."""
 
@@ -351,7 +356,8 @@ _IRREGULAR = MappingProxyType(
             "rose:rise risen:rise fell:fall fallen:fall grew:grow won:win lost:lose wore:wear held:hold"
             " sat:sit stood:stand ran:run ate:eat went:go came:come took:take gave:give made:make"
             " broke:break drew:draw drove:drive flew:fly wrote:write began:begin kept:keep"
-            " beside:near next:near close:near adjacent:near"
+            " beside:near next:near close:near adjacent:near equal:same equally:same identical:same"
+            " every:all each:all shot:shoot big:large bigger:larger alike:same"
         ).split()
     )
 )
@@ -370,7 +376,7 @@ _RELATIONS = _groups(
 )  # fmt: skip
 """What holds between two things holds the other way round with its opposite."""
 _COMPARED = frozenset().union(*_RELATIONS)
-_EQUAL = frozenset(map(_stem, "same equal equally identical".split()))
+_EQUAL = frozenset({_stem("same")})
 _CONTRARIES = (
     *_RELATIONS,
     *_groups(
@@ -380,7 +386,7 @@ _CONTRARIES = (
         "indoor outdoor", "inside outdoors", "day daylight daytime night", "same different", "empty full",
         "rise fall", "increase decrease decline", "rise decrease decline drop",
         "increase fall drop", "grow shrink", "win lose", "up down", "male female", "odd even", "wet dry",
-        "awake asleep", "top bottom", "first last second third",
+        "awake asleep", "toward away", "top bottom", "first last second third",
         "round square triangular rectangular", "wooden metal plastic glass", "parallel perpendicular",
         "one two three four five six seven eight nine ten",
     ),
@@ -398,10 +404,8 @@ def _restates(clause: Sequence[str], question: str) -> bool | None:
     if not _COUNTS & set(asked):  # "There are two dogs" says that there is a dog
         clause = [word for word in clause if word not in _COUNTS]
     stated = [word for word in clause if word in asked or not _NEUTRAL.fullmatch(word)]
-    if not stated and clause:
-        return None
-    if stated in ([], ["one"]):
-        return True  # "He has one"
+    if not stated:
+        return True if clause in ([], ["one"]) else None  # "He has one"
     clause = stated
     if _EQUAL & set(asked) and _COMPARED & set(clause) - set(asked):
         return False
@@ -409,9 +413,10 @@ def _restates(clause: Sequence[str], question: str) -> bool | None:
         # "They are of the same size" says that none is larger; "x is 5" says nothing of it
         others = set(clause) - _EQUAL
         return False if others < set(clause) and (others & set(asked) or len(others) < 2) else None
-    if len(asked) > 1 and {*clause[: len(asked)]} == {*asked} and len(asked) == 2:
-        return True
-    if len(asked) > 1 and tuple(clause[: len(asked)]) == asked:
+    if len(asked) == 2 and {*clause[:2]} == {*asked}:
+        return True  # "The function is even", of an even function
+    about = not clause or clause[0] == asked[0] or _PRONOUN.match(question[-60:])
+    if len(asked) > 1 and about and _in_order(asked, clause):
         return True  # "It has symmetry of order 4"
     if _in_order(clause, asked) or _in_order(_without_adjectives(clause, asked), asked):
         return True
@@ -458,15 +463,14 @@ def _related(clause: Sequence[str], asked: Sequence[str]) -> bool | None:
                 if word not in group or other not in group:
                     continue
                 first, second = set(clause[:here]), set(clause[here + 1 :])
-                if not first and not before and len(second) == 2:
-                    same = clause[here + 1 :] == list(asked[place + 1 :])
-                    return same == (word == other) if second == behind else None
-                if not first or not second:
+                if not second or not first | second <= before | behind or not (first or not before):
                     continue
-                straight = first <= before and second <= behind
-                turned = first <= behind and second <= before
-                if straight != turned:
-                    return straight == (word == other)
+                here_turned, there_turned = first & behind - before, second & before - behind
+                if bool(here_turned) != bool(there_turned):
+                    continue
+                straight = _in_order([each for each in clause[here + 1 :] if each in behind - before],
+                                     asked[place + 1 :])  # fmt: skip
+                return (straight and not here_turned) == (word == other)
     return None
 
 
@@ -478,5 +482,5 @@ def _in_order(clause: Sequence[str], asked: Sequence[str]) -> bool:
 def against_words(text: str) -> bool:
     """Whether `read_polar` reads a text against the question's words."""
     return text.strip(" \n.!,*\"'").lower() not in ("yes", "no") and (
-        bool(_said(passages(text).text)[2]) or lead(text) is None
+        bool(_said(passages(text).text)[1]) or lead(text) is None
     )

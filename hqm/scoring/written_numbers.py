@@ -48,7 +48,7 @@ _WORDS: Mapping[str, int] = MappingProxyType(
     }
     | {"dozen": 12, "两": 2, "a hundred": 100, "a thousand": 1000, "a million": 10**6}
 )
-_SCALES: Mapping[str, int] = MappingProxyType(
+SCALES: Mapping[str, int] = MappingProxyType(
     {
         "hundred": 100,
         "thousand": 10**3,
@@ -82,6 +82,7 @@ _UNITS: Mapping[str, tuple[str, Fraction]] = MappingProxyType(
                 "kilometer": "1000",
                 "kilometre": "1000",
             },
+            "money": {"dollar": "1", "euro": "1", "cent": "1/100"},
             "mass": {
                 "g": "1",
                 "gram": "1",
@@ -111,12 +112,14 @@ _UNITS: Mapping[str, tuple[str, Fraction]] = MappingProxyType(
         for name, factor in units.items()
     }
 )
+_FACTORS = ("π", "pi")
+"""Units that are factors: 9π is not 9."""
 _PARTS = MappingProxyType(
     {"half": 2, "halve": 2, "third": 3, "quarter": 4, "fifth": 5, "eighth": 8, "tenth": 10}
 )
 _WORD = "|".join(sorted(map(re.escape, _WORDS), key=len, reverse=True))
 _DIGITS = (
-    r"\d{1,3}(?:\.\d{3})+,\d+"  # 1.396,5
+    r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}(?!\d)"  # 1.396,5 and 1.396.500
     r"|\d{1,3}(?:[,'’\u00a0\u202f]\d{3})+(?:\.\d+)?(?![\d,]*\d)"  # 1,396.5
     r"|\d{1,3}(?: \d{3})+(?:[.,]\d+)?(?!\d)"  # 1 396,5
     r"|\d+(?:[.,]\d+)?|\.\d+"
@@ -127,11 +130,11 @@ _NO_UNIT = (
 )
 LATIN = "A-Za-z0-9_À-ɏЀ-ӿ"  # Chinese and Japanese write numbers without a space before them
 _NUMBER = re.compile(
-    rf"(?<![{LATIN}.^])"
+    rf"(?<![{LATIN}.^√])"
     r"(?P<sign>(?:minus|negative)\s+|(?:(?<![\d)\]])|(?<=[\d)\]] ))[-−–](?=[\d.$€£¥])"
     r"(?![-−–]))?"
     r"(?P<currency>[$€£¥₹]\s*(?P<late>[-−])?)?"
-    rf"(?:(?P<digits>{_DIGITS})"
+    rf"(?:(?P<digits>{_DIGITS})(?!\d*√)"
     r"(?:\s*(?:[x×*·]|\\times)\s*10\s*\^?\s*(?P<power>\(?[-−]?\d+\)?)|[eE](?P<exponent>[+-]?\d+)"
     r"|\s?\^\s?(?P<raised>\(?[-−]?\d+\)?))?"
     r"(?P<over>\s*/\s*(?P<under>\d+(?:\.\d+)?)(?![/\d]))?"
@@ -181,7 +184,7 @@ class Number:
             The decimal places in which both are compared, where the item says so.
         """
         ours, theirs = self.value, key.value
-        if _symbol(self.unit) != _symbol(key.unit):
+        if (self.unit in _FACTORS) != (key.unit in _FACTORS):
             return False
         if self.unit and key.unit and self.unit != key.unit:
             here, there = _UNITS.get(self.unit), _UNITS.get(key.unit)
@@ -198,17 +201,12 @@ class Number:
         return any(
             value == theirs or (digits > 0 and round(value, digits) == theirs)
             for value in candidates
-        ) or (theirs.denominator != 1 and not key.places and _near(ours, theirs, self.places))
-
-
-def _symbol(unit: str) -> bool:
-    """Whether a unit is a factor: 9π is not 9."""
-    return unit in ("π", "pi")
-
-
-def _near(ours: Fraction, theirs: Fraction, places: int) -> bool:
-    """Whether a decimal is a key's fraction, rounded to two places or more: .67 for 2/3."""
-    return places >= 2 and round(theirs, places) == ours
+        ) or (  # .67 for 2/3
+            theirs.denominator != 1
+            and not key.places
+            and self.places >= 2
+            and round(theirs, self.places) == ours
+        )
 
 
 def _integer(text: str | None) -> int:
@@ -220,7 +218,7 @@ def _decimal(digits: str) -> tuple[Fraction, int]:
     thousands.
     """
     digits = re.sub(r"['’\s\u00a0\u202f]", "", digits)
-    if re.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d+", digits):
+    if re.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}", digits):
         digits = digits.replace(".", "").replace(",", ".")
     elif re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", digits):
         digits = digits.replace(",", "")
@@ -271,7 +269,7 @@ def _number(match: re.Match[str]) -> Number:
     if match["over"] and Fraction(match["under"]):
         value, places = value / Fraction(match["under"]), 0
     if match["scale"]:
-        value *= _SCALES[match["scale"].strip(" -").lower()]
+        value *= SCALES[match["scale"].strip(" -").lower()]
         places = 0 if value.denominator == 1 else places
     if match["sign"] or match["late"]:
         value = -value
@@ -306,6 +304,18 @@ def _joined(numbers: list[Number], text: str) -> list[Number]:
         ):
             total = last.value + number.value
             joined[-1] = Number(total, 0, False, number.unit, last.start, number.end, True)
+            continue
+        large, small = (_UNITS.get(each.unit) if each else None for each in (last, number))
+        if (
+            last
+            and large
+            and small
+            and large[0] == small[0]
+            and large[1] > small[1]
+            and re.fullmatch(r"\s*(?:,|and\b)?\s*", between)
+        ):
+            value = last.value + number.value * small[1] / large[1]  # 2 hours and 30 minutes
+            joined[-1] = Number(value, 0, False, last.unit, last.start, number.end)
             continue
         if (
             last is not None
