@@ -419,7 +419,8 @@ def check_picture(path: Path, place: str = "", *, whole: bool = False) -> str:
         The file is too large, unfolds to too many pixels, is not a picture, or breaks off.
 
     Notes
-    ----- A JPEG is decoded at an eighth of its size, which still reads all of it; of a PNG the
+    -----
+    A JPEG is decoded at an eighth of its size, which still reads all of it; of a PNG the
     checksums are compared; every other format is decoded.
     """
     return _check(path, path.stat().st_size, place or str(path), whole)

@@ -134,7 +134,8 @@ def writing(store: Path, *, wait: bool = True) -> Iterator[None]:
         Another process has it and `wait` is false, or the lock's file cannot be made.
 
     Notes
-    ----- Where the operating system has no `flock` (Windows) nothing is held: the store stays whole
+    -----
+    Where the operating system has no `flock` (Windows) nothing is held: the store stays whole
     all the same.
     """
     try:
