@@ -11,9 +11,11 @@ from scipy import stats
 
 from hqm import psychometrics as psy
 from hqm.psychometrics.distributions import rank_sum_p
+from tests.conftest import NIGHTLY
 from tests.messages import tells, text_of
 from tests.perf import planted_faults as planting
 
+STUDIES = 24 if NIGHTLY else 12
 PLAIN, GUESSING = planting.WORLDS["plain"], planting.WORLDS["guessing"]
 
 
@@ -77,13 +79,13 @@ def test_a_chance_of_seven_in_ten_is_one() -> None:
 def test_clean_studies_are_not_accused(respondents: int) -> None:
     """At most 5 of 100; the bound is that of 5% with chance."""
     named = []
-    for seed in range(24):
+    for seed in range(STUDIES):
         rng = np.random.default_rng([respondents, 9, seed])
         world = (PLAIN, GUESSING)[seed % 2]
         named.append(
             planting.accused(planting.with_faults("none", 0.0, world, respondents, rng)[0], rng)
         )
-    assert np.sum(named, axis=0).max() <= stats.binom.ppf(0.99, 24, 0.05)
+    assert np.sum(named, axis=0).max() <= stats.binom.ppf(0.99, STUDIES, 0.05)
 
 
 def test_a_count_states_the_power_it_has() -> None:
