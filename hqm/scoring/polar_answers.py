@@ -140,7 +140,10 @@ _BUT = re.compile(r"[,;]? ?\b(?:but|however|yet)\b,?|;", re.IGNORECASE)
 _BEHIND = re.compile(r"\s*(?:not\b|(?:is|are|was|were|does|do|did)(?: not|n't)?\b)", re.IGNORECASE)
 """What a sentence says behind a comma or "which" of what it speaks of."""
 _SEEMS = re.compile(r"\b(?:seem|look|appear)s?\b", re.IGNORECASE)
-_ABSENCE = re.compile(r"\W*there (?:is|are|was|were) no\b", re.IGNORECASE)
+_ABSENCE = re.compile(
+    r"\W*(?:there (?:is|are|was|were) no|no|(?:\w+ )?\w+ (?:does|do|did)(?:n't| not) have)\b",
+    re.IGNORECASE,
+)
 _ELLIPSIS = re.compile(
     r".*\b(?:it|they|he|she|this|that|these|those|i|there|both|all)\s(?:is|are|was|were|does|do|did"
     r"|has|have|had|can|cannot|will)(?:\snot|n't)?\W*$|\W*none\b",

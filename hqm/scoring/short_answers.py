@@ -66,7 +66,7 @@ _BESIDE = re.compile(
 _NOTHING = re.compile(
     r"^\W*(?:(?:there (?:is|are|were)|i (?:can )?see|the (?:image|picture) (?:shows|has|contains)"
     r"|(?:i (?:do not|don't|cannot|can't) (?:see|make out)|there (?:aren't|are not))(?= any\b))\s+)?"
-    r"(?:none\b|(?:no|not any|any)\s+(?!one\b|idea|way|answer|information|image|more|less)\w)"
+    r"(?:none\b|nobody\b|(?:no|not any|any)\s+(?!one\b|idea|way|answer|information|image|more|less)\w)"
     r"|^[^.,;]*\b(?:has|have|shows?|contains?|includes?)\s+(?:no|not any|any)\s+(\w+)",
     re.IGNORECASE,
 )
@@ -127,7 +127,7 @@ def _number_without_cue(answer: Answer, counts: bool, question: str) -> Number |
             return number
     none = _NOTHING.match(first)
     named = none and (none[1] or "").lower() in question.lower()
-    if counts and named and not numbers_in(answer.text):
+    if counts and named and not _new(answer.text, question):
         return numbers_in("0")[0]
     if unable(last) or (len(answer.sentences) <= 3 and unable(answer.text)):
         return None
