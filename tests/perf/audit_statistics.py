@@ -17,6 +17,8 @@ import resource
 import sys
 import time
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the program `hqm` does; for both
+
 import numpy as np
 
 from hqm.indicators import Protocol, compare, compare_runs, describe

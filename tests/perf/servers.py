@@ -1,6 +1,6 @@
 """How fast HQM asks a server, against bare aiohttp with the same requests in the same run.
 
-    python tests/perf/servers.py [--questions 2000] [--rounds 3] [--in-flight 16 64 256] [--markdown FILE]
+    python tests/perf/servers.py [--questions 2000] [--rounds 3] [--in-flight 16 64 256] [--kilobytes 30 150] [--markdown FILE]
 
 The server is a process of its own that answers every request after 20 ms, however many come at
 once. Bare aiohttp posts bodies that were made beforehand, keeps one session and reads the replies;
@@ -8,7 +8,8 @@ HQM reads the pictures, makes the bodies, asks with its limits on replies, reads
 gives them to the caller, who confirms them, as when it stores them. Both take turns; a ratio is of
 the median rates. Then the number in flight adapts (no `concurrency` in the name), against aiohttp
 with 64 in flight: at the same server, at one that turns 20 of every 500 requests away, the first
-among them (429, to be asked again after 200 ms), and at one whose first 64 replies take 2 s. Python
+among them (429, to be asked again after 200 ms), at two that turn 1 % and 5 % away at random (to be
+asked again after 20 ms), and at one whose first 64 replies take 2 s. Python
 searches for circles of values as seldom as in the program `hqm`, for both. Prints Markdown, with
 the machine's load and the processor time of a request, and writes it to a file where one is named:
 the tables of docs/performance.md.
@@ -21,6 +22,7 @@ import asyncio
 import json
 import multiprocessing
 import os
+import random
 import resource
 import statistics
 import tempfile
@@ -36,6 +38,8 @@ DELAY = 0.020
 MANNERS = {
     "steady": "steady, 20 ms",
     "bursts": "bursts of 429 (20 of every 500)",
+    "random 0.01": "1 % of 429 at random",
+    "random 0.05": "5 % of 429 at random",
     "slow start": "slow start (the first 64 replies take 2 s)",
 }
 REPLY = {
@@ -103,6 +107,8 @@ class _Server(asyncio.Protocol):
         status, extra, delay = b"200 OK", b"", DELAY
         if self.manner == "bursts" and number % 500 < 20:
             status, extra = b"429 Too Many Requests", b"Retry-After-Ms: 200\r\n"
+        if self.manner.startswith("random") and random.random() < float(self.manner.split()[1]):
+            status, extra = b"429 Too Many Requests", b"Retry-After-Ms: 20\r\n"
         if self.manner == "slow start" and number <= 64:
             delay = 2.0
         body = (
@@ -152,13 +158,13 @@ class Serving:
         self.process.kill()
 
 
-def requests(count: int, folder: Path) -> list[Request]:
-    """Six questions a picture, pictures of 30,000 bytes."""
+def requests(count: int, folder: Path, kilobytes: int = 30) -> list[Request]:
+    """Six questions a picture, pictures of so many thousand bytes."""
     made = []
     for i in range(count):
-        picture = folder / f"{i // 6}.png"
+        picture = folder / f"{kilobytes}-{i // 6}.png"
         if not picture.exists():
-            picture.write_bytes(b"\x89PNG\r\n\x1a\n" + os.urandom(30_000))
+            picture.write_bytes(b"\x89PNG\r\n\x1a\n" + os.urandom(1000 * kilobytes))
         made.append(
             Request(
                 f"Is there a dog in picture {i}? Please answer yes or no.", picture, Sampling(), i
@@ -275,6 +281,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--in-flight", type=int, nargs="+", default=[16, 64, 256])
+    parser.add_argument("--kilobytes", type=int, nargs="+", default=[30, 150])
     parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
     search_seldom()
@@ -290,15 +297,18 @@ def main() -> None:
         f" {options.rounds} rounds in turns:\n"
     )
     say(
-        "| in flight, fixed | HQM, requests/s | bare aiohttp | ratio | HQM, processor ms per"
+        "| kB a picture | in flight, fixed | HQM, requests/s | bare aiohttp | ratio | HQM, processor ms per"
         " request | bare aiohttp |"
     )
-    say("|---|---|---|---|---|---|")
+    say("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        asked = requests(options.questions, Path(folder))
+        of_size = {kb: requests(options.questions, Path(folder), kb) for kb in options.kilobytes}
+        asked = of_size[options.kilobytes[0]]
         with Serving() as server:
-            for in_flight in options.in_flight:
-                say(fixed(asked, in_flight, options.rounds, server.url))
+            for kb, questions in of_size.items():
+                for in_flight in options.in_flight:
+                    row = fixed(questions, in_flight, options.rounds, server.url)
+                    say(f"| {kb} {row}")
         say(
             "\n| server, number in flight adapts | HQM, requests/s | bare aiohttp, 64 in flight |"
             " ratio |"
