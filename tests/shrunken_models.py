@@ -112,7 +112,27 @@ def rope(*sections: int, **more: Any) -> dict[str, Any]:
 
 
 LINEAR = ["linear_attention", "full_attention"]
+SLICES = {
+    "image_start_token": "<is>",
+    "image_end_token": "<ie>",
+    "slice_start_token": "<ss>",
+    "slice_end_token": "<se>",
+    "image_id_start_token": "<ds>",
+    "image_id_end_token": "<de>",
+}
+"""The marks of MiniCPM's slices of a picture."""
 CLASSES: dict[str, Shrunken] = {
+    "aria": Shrunken(
+        {
+            "vision_config": {
+                "model_type": "idefics3_vision",
+                "image_size": 980,
+                "patch_size": 70,
+            },
+            "projector_patch_to_query_dict": {"196": 16},
+        },
+        processor={"size_conversion": {490: 16, 980: 16}},
+    ),
     "cohere_compass": Shrunken(
         {
             "text_config": {
@@ -123,13 +143,43 @@ CLASSES: dict[str, Shrunken] = {
         marks={"image_token": "<|IMAGE_PAD|>"},
     ),
     "cosmos3_edge": Shrunken(),
+    "cosmos3_omni": Shrunken(made_of=("Qwen3VLProcessor", "Qwen2VLImageProcessorPil")),
     "deepseek_vl": Shrunken(),
+    "deepseek_vl_hybrid": Shrunken(
+        {
+            "high_res_vision_config": {
+                "image_size": 64,
+                "output_channels": 32,
+                "global_attn_indexes": [1],
+                "window_size": 4,
+            }
+        },
+        images={"high_res_size": {"height": 64, "width": 64}},
+    ),
     "exaone4_5": Shrunken(),
     "glm46v": Shrunken({"text_config": {"rope_parameters": rope()}}),
     "glm4v": Shrunken({"text_config": {"rope_parameters": rope()}}),
     "glm4v_moe": Shrunken(
         {"text_config": {"rope_parameters": rope(partial_rotary_factor=1.0)}},
         made_of=("Glm4vProcessor", "Glm4vImageProcessorPil"),
+    ),
+    "glm5_next": Shrunken(
+        {
+            "text_config": {
+                "layer_types": ["linear_attention", "indexed_attention"],
+                "mlp_layer_types": ["dense", "sparse"],
+                "indexer_types": ["full", "full"],
+                "num_key_value_heads": 4,
+                "head_dim": 0,
+                "qk_rope_head_dim": 0,
+                "index_topk": 64,
+                "index_kpool": 4,
+                "index_head_dim": 8,
+                "index_n_heads": 2,
+                "linear_head_dim": 8,
+                "linear_num_heads": 4,
+            }
+        }
     ),
     "glm_ocr": Shrunken(
         {"text_config": {"rope_parameters": rope()}},
@@ -138,6 +188,25 @@ CLASSES: dict[str, Shrunken] = {
     "got_ocr2": Shrunken(),
     "granite_docling": Shrunken(processor={"image_seq_len": 1}),
     "hyperclovax_vision_v2": Shrunken(),
+    "hunyuan_vl": Shrunken(
+        {
+            "text_config": {
+                "head_dim": 8,
+                "rope_parameters": {
+                    "rope_type": "default",
+                    "rope_theta": 10000.0,
+                    "mrope_section": [1, 1, 1, 1],
+                },
+            },
+            "vision_config": {"text_hidden_size": 32},
+        },
+        mark="<is><image><ie>",
+        marks={
+            "image_start_token": "<is>",
+            "image_end_token": "<ie>",
+            "image_newline_token": "<nl>",
+        },
+    ),
     "idefics2": Shrunken(
         {"perceiver_config": {"resampler_n_latents": 16}},
         processor={"image_seq_len": 16},
@@ -160,14 +229,12 @@ CLASSES: dict[str, Shrunken] = {
     "minicpmv4_6": Shrunken(
         {"text_config": {"layer_types": LINEAR}},
         images={"scale_resolution": 64},
-        marks={
-            "image_start_token": "<is>",
-            "image_end_token": "<ie>",
-            "slice_start_token": "<ss>",
-            "slice_end_token": "<se>",
-            "image_id_start_token": "<ds>",
-            "image_id_end_token": "<de>",
-        },
+        marks=SLICES,
+    ),
+    "minicpmv4_7": Shrunken(
+        {"text_config": {"layer_types": LINEAR}},
+        images={"scale_resolution": 64},
+        marks=SLICES,
     ),
     "ovis2": Shrunken(
         {"visual_indicator_token_ids": [5, 6, 7, 8, 9]},

@@ -42,7 +42,7 @@ _IN_WORDS = {
     "features": "shared vision features",
     "nothing": "plain generate",
 }
-_CHECKED_ROWS, _CHECKED_TOKENS, _REQUESTS_A_ROW = (2, 4), 16, 64
+_CHECKED_ROWS, _CHECKED_TOKENS, _REQUESTS_A_ROW = (3, 4), 16, 64
 """Rows that are compared with plain `generate`, at least and at most, how many of their tokens, and
 requests for each of these rows.
 """
@@ -321,18 +321,23 @@ class Engine:
         if held:
             yield held
 
+    def _length(self, asked: QueuedPrompt) -> tuple[int, ...]:
+        """How long a prompt is, as far as it is known before it is processed."""
+        number, prompt = asked
+        return self._lengths[number] if self._lengths else (len(prompt.text),)
+
     def _of_one_length(self, taken: Sequence[QueuedPrompt]) -> int:
         """How many of these prompts to answer together: on a CPU, where a large batch gains little,
         long ones only while they are of one length.
         """
         if not self._lengths or self.model.device.type != "cpu":
             return len(taken)
-        first = self._lengths[taken[0][0]]
+        first = self._length(taken[0])
         return next(
             (
                 count
-                for count, (number, _) in enumerate(taken)
-                if count * self._width >= _FEW_TOKENS and self._lengths[number] != first
+                for count, each in enumerate(taken)
+                if count * self._width >= _FEW_TOKENS and self._length(each) != first
             ),
             len(taken),
         )
@@ -475,7 +480,7 @@ class Engine:
             why = "of several prompts at a time plain generate gives other answers"
             try:
                 together = self._trial(self._plain, few, *asked)
-                shortest = min(few, key=lambda each: len(each[1].text))
+                shortest = min(few, key=self._length)
                 alone = self._trial(self._alone, [shortest], *asked)
                 agree = self._agree(_only(together, shortest[0]), alone)
             except Exception as error:  # a model's forward pass may fail in any way
@@ -622,14 +627,30 @@ def _first_line(error: Exception) -> str:
 
 
 def _spread(taken: Sequence[QueuedPrompt], count: int) -> list[QueuedPrompt]:
-    """A few rows: two different questions of a picture, where there are any, and other pictures."""
+    """A few rows: two different questions of a picture, where there are any, other pictures, and last
+    the row that is most unlike the first in size, beside which a model meets padding.
+    """
     asked: dict[object, list[str]] = {}
     ranks = []
     for place, (_, prompt) in enumerate(taken):
         texts = asked.setdefault(prompt.picture_key, [])
         ranks.append((prompt.text in texts, len(texts) > 1, place))
         texts.append(prompt.text)
-    return [taken[place] for _, _, place in sorted(ranks)[:count]]
+    ranked = [taken[place] for _, _, place in sorted(ranks)]
+    few, others = ranked[: count - 1], ranked[count - 1 :]
+    first = _extent(few[0])
+
+    def unlike(each: QueuedPrompt) -> tuple[int, ...]:
+        return tuple(abs(a - b) for a, b in zip(_extent(each), first, strict=True))
+
+    return [*few, max(others, key=unlike)] if others else few
+
+
+def _extent(asked: QueuedPrompt) -> tuple[int, int]:
+    """The pixels and the letters of a prompt."""
+    prompt = asked[1]
+    pixels = 0 if prompt.picture is None else prompt.picture.width * prompt.picture.height
+    return pixels, len(prompt.text)
 
 
 def is_out_of_memory(error: BaseException) -> bool:

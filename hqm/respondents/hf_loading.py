@@ -500,15 +500,18 @@ def _processor(path: str, kind: str, options: dict[str, Any]) -> Any:
     from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES
     from transformers.processing_utils import ProcessorMixin
 
+    saved: dict[str, Any] = {}
+    with contextlib.suppress(Exception):
+        saved, _ = ProcessorMixin.get_processor_dict(path, **options)
     try:
-        return transformers.AutoProcessor.from_pretrained(path, **options)
+        processor = transformers.AutoProcessor.from_pretrained(path, **options)
     except Exception:
         # of some types of models only the checkpoint says which processor they have
-        named = PROCESSOR_MAPPING_NAMES.get(kind)
-        with contextlib.suppress(Exception):
-            saved, _ = ProcessorMixin.get_processor_dict(path, **options)
-            named = saved.get("processor_class", named)
+        named = saved.get("processor_class", PROCESSOR_MAPPING_NAMES.get(kind))
         cls = getattr(transformers, str(named), None)
         if cls is None or "video_processor" not in cls.get_attributes():
             raise
         return pictures_only(cls).from_pretrained(path, **options)
+    if getattr(processor, "chat_template", None) is None:
+        processor.chat_template = saved.get("chat_template")  # some classes leave it out
+    return processor
