@@ -13,7 +13,7 @@ from statsmodels.stats.multitest import multipletests
 
 from hqm.indicators import case, compare, compare_runs
 from hqm.indicators.comparisons import describe, expected
-from hqm.scoring.metrics import Metric
+from hqm.scoring.metrics import YES_NO, Metric
 from hqm.types import Cell, Estimate, Form
 from tests.test_flags import ACCURACY, PROTOCOL, answers, items, matrix
 
@@ -449,3 +449,25 @@ def test_the_types_of_one_administration(of_one: dict[str, Estimate]) -> None:
     entropy = scipy.stats.entropy(shares)
     assert effective.value == pytest.approx(math.exp(entropy))
     assert effective.detail["evenness"] == pytest.approx(entropy / math.log(len(rows)))
+
+
+def test_the_error_of_a_type_by_a_ratio_leaves_out_every_picture() -> None:
+    """F1 without each item in turn; the root mean square over respondents."""
+    form = Form("original", RUNS[0].items)
+    index = by_name(describe(RUNS[0], YES_NO[3], PROTOCOL, form, ()))["types.index"]
+    truth = np.array([item.target == "yes" for item in RUNS[0].items])
+    kinds = np.array([item.type for item in RUNS[0].items])
+    yes = np.where(truth, RIGHT[0], 1 - RIGHT[0])
+
+    def f1(columns: np.ndarray) -> np.ndarray:
+        hits = yes[:, columns] @ truth[columns]
+        return np.asarray(2 * hits / (yes[:, columns].sum(axis=1) + truth[columns].sum()))
+
+    for row in index.detail["types"]:
+        columns = np.flatnonzero(kinds == row["type"])
+        if len(columns):
+            left = np.stack([f1(np.delete(columns, k)) for k in range(len(columns))], axis=1)
+            spread = ((left - left.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+            square = (len(columns) - 1) / len(columns) * spread
+            assert row["sem"] == pytest.approx(math.sqrt(square.mean()))
+            assert row["measured"]
