@@ -51,6 +51,8 @@ RECORD, RESULTS = Path(".mutants.json"), Path(".mutants.jsonl")
 LOOKS = "test_results_cannot_be_changed"  # at every module of a package, and runs no line of it
 CACHE = type(functools.cache(len))
 SECONDS = 4  # of tests, as they were timed, for one mutant
+PATIENCE = 120  # of processor time: fixtures are not in those seconds, and some mutants never end
+OUT_OF_TIME = "time"
 FILES = 6
 UNCHANGED = "unchanged"  # in the place of an operator
 IMPORT = ""  # in the place of a test: what runs before the first one
@@ -320,10 +322,10 @@ class Mutant:
             os.close(writes)
             status, killer = os.waitpid(child, 0)[1], os.read(reads, 9999).decode()
             os.close(reads)
-            return killer or ("time" if status else "")
+            return killer or (OUT_OF_TIME if status else "")
         try:
-            resource.setrlimit(resource.RLIMIT_CPU, (10 * SECONDS, 10 * SECONDS))
-            signal.alarm(100 * SECONDS)
+            resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE, PATIENCE))
+            signal.alarm(10 * PATIENCE)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             if self.fails(session, functions, tests):
                 os.write(writes, self.killer.encode())
@@ -342,7 +344,9 @@ class Runner:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session):
         lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
-        killed = {tuple(each) for *each, killer in map(json.loads, lines) if killer}
+        killers = {tuple(each): killer for *each, killer in map(json.loads, lines)}
+        killed = {each for each, killer in killers.items() if killer not in ("", OUT_OF_TIME)}
+        slow: set[tuple] = set()
         import_all()
         gc.unfreeze()  # the tests freeze what is there when they begin
         functions = [each for each in gc.get_objects() if isinstance(each, FunctionType)]
@@ -359,12 +363,16 @@ class Runner:
                 print(json.dumps([*each, killer]), file=file)
             if killer:
                 killed.add(each)
+            if killer == OUT_OF_TIME:  # whether a test sees it, or is slow by itself
+                slow.add(each)
             if bool(killer) == (each[2] == UNCHANGED):
                 print(*each, killer, file=sys.stderr)
         for what in (False, True):
             drawn = [each for each in self.drawn if (each[2] == UNCHANGED) == what]
             left = len(set(drawn) - killed)
-            print(left, "of", len(drawn), *["unchanged"] * what, "survive", file=sys.stderr)
+            late = len(set(drawn) & slow)
+            words = [*["unchanged"] * what, "survive, and", late, "are out of time"]
+            print(left, "of", len(drawn), *words, file=sys.stderr)
         return True
 
 
