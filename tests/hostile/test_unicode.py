@@ -186,7 +186,7 @@ def test_every_command_takes_every_script(run: Run, world: Path, tmp_path: Path)
 
     ok("check", world, "--exit-zero")
     ok("forms", world, "--out", tmp_path / "形式.jsonl")
-    ok("audit", "--dry-run", world, "--recorded", answers, "--store", store)
+    ok("audit", "--dry-run", world, "--recorded", answers, "--store", store, "-q")
     asking = ("--recorded", answers, "--store", store, "-q")
     ok("audit", "--no-report", world, *asking)
     ok("audit", world, *asking, "--out", out)
