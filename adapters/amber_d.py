@@ -103,6 +103,7 @@ def _metrics(scoring: str) -> Iterable[Metric]:
                 name,
                 of,
                 about=f"{name.capitalize()} in percent; the answer no is the positive class.",
+                scale=(0.0, 100.0),
             )
             if scoring == "official":
                 release = _official_f1(pieces, guard, DIGITS) if name == "f1" else None
@@ -113,6 +114,7 @@ def _metrics(scoring: str) -> Iterable[Metric]:
         lambda t: ratio(t["yes_said"], t["yes_said"] + t["no_said"]),
         "neither",
         about="Share of answers yes.",
+        scale=(0.0, 1.0),
     )
 
 

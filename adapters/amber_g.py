@@ -160,12 +160,14 @@ def _metrics(official: bool) -> Iterator[Metric]:
         "lower",
         about="Of the objects mentioned, the percentage made up.",
         digits=digits,
+        scale=(0.0, 100.0),
     )
     yield Metric(
         "cover",
         _percent("covered", "true", official),
         about="Of the true objects, the percentage mentioned.",
         digits=digits,
+        scale=(0.0, 100.0),
     )
     yield Metric(
         "hal",
@@ -173,16 +175,25 @@ def _metrics(official: bool) -> Iterator[Metric]:
         "lower",
         about="Percentage of descriptions that make something up.",
         digits=digits,
+        scale=(0.0, 100.0),
     )
     about = "Made-up objects that people expect there, in percent of " + (
         "all expected ones." if official else "the objects mentioned."
     )
-    yield Metric("cog", _percent("hit", "targets", official), "lower", about=about, digits=digits)
+    yield Metric(
+        "cog",
+        _percent("hit", "targets", official),
+        "lower",
+        about=about,
+        digits=digits,
+        scale=(0.0, None),
+    )
     yield Metric(
         "position",
         lambda t: ratio(t["place"], t["words_made_up"]),
         "neither",
         about="Mean relative place of made-up words: 0 at the start, 1 at the end.",
+        scale=(0.0, 1.0),
     )
     for at in FIFTHS:
         yield Metric(
@@ -191,6 +202,7 @@ def _metrics(official: bool) -> Iterator[Metric]:
             "neither",
             about=f"Of the made-up words, the share between {at - 20} and {at} percent of the"
             " description's length.",
+            scale=(0.0, 1.0),
         )
     for at in FIFTHS[:-1]:
         yield Metric(
@@ -200,6 +212,7 @@ def _metrics(official: bool) -> Iterator[Metric]:
             about=f"Percentage of descriptions that make something up in the first {at} percent of"
             " their words.",
             digits=digits,
+            scale=(0.0, 100.0),
         )
         yield Metric(
             f"cover.at_{at}",
@@ -209,9 +222,14 @@ def _metrics(official: bool) -> Iterator[Metric]:
                 f" words."
             ),
             digits=digits,
+            scale=(0.0, 100.0),
         )
     yield Metric(
-        "length", lambda t: ratio(t["words"], t["n"]), "neither", about="Mean length in words."
+        "length",
+        lambda t: ratio(t["words"], t["n"]),
+        "neither",
+        about="Mean length in words.",
+        scale=(0.0, None),
     )
 
 

@@ -322,6 +322,7 @@ class FaithScore(Benchmark):
                 "faithscore",
                 mean_of("faith"),
                 about="Mean over answers of the share of facts that hold.",
+                scale=(0.0, 1.0),
             ),
             Metric(
                 "sentence_faithscore",
@@ -330,6 +331,7 @@ class FaithScore(Benchmark):
                     "Mean over answers of the share of descriptive sub-sentences without a failed"
                     " fact."
                 ),
+                scale=(0.0, 1.0),
             ),
         )
         kinds = [
@@ -337,6 +339,7 @@ class FaithScore(Benchmark):
                 f"{kind}_faithscore",
                 mean_of(f"{kind}_true", kind),
                 about=f"Of all facts of the kind {kind}, the share that holds.",
+                scale=(0.0, 1.0),
             )
             for kind in KINDS
         ]
@@ -344,8 +347,15 @@ class FaithScore(Benchmark):
             "fact_faithscore",
             mean_of("facts_true", "facts"),
             about="Of all facts, the share that holds.",
+            scale=(0.0, 1.0),
         )
-        length = Metric("facts", mean_of("facts"), "neither", about="Facts that an answer states.")
+        length = Metric(
+            "facts",
+            mean_of("facts"),
+            "neither",
+            about="Facts that an answer states.",
+            scale=(0.0, None),
+        )
         return (
             *levels,
             *kinds,

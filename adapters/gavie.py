@@ -81,11 +81,13 @@ class Gavie(Benchmark):
                 "accuracy",
                 mean_of("accuracy"),
                 about="Mean mark for what is true of the picture, 0 to 10.",
+                scale=(0.0, 10.0),
             ),
             Metric(
                 "relevancy",
                 mean_of("relevancy", "n_relevancy"),
                 about="Mean mark for doing what is asked, 0 to 10.",
+                scale=(0.0, 10.0),
             ),
         )
 

@@ -141,18 +141,26 @@ def _discriminative() -> Iterator[Metric]:
             "precision",
             lambda t: ratio(t["tp"], t["tp"] + t["fp"]),
             about="Of the answers yes, the share right.",
+            scale=(0.0, 1.0),
         ),
         Metric(
             "recall",
             mean_of("tp", "truth_yes"),
             about="Of the questions with the answer yes, the share so answered.",
+            scale=(0.0, 1.0),
         ),
-        Metric("f1", _f1, about="Harmonic mean of precision and recall, from their counts."),
+        Metric(
+            "f1",
+            _f1,
+            about="Harmonic mean of precision and recall, from their counts.",
+            scale=(0.0, 1.0),
+        ),
         Metric(
             "yes_ratio",
             lambda t: ratio(t["tp"] + t["fp"], t["n"]),
             "neither",
             about="Share of answers yes.",
+            scale=(0.0, 1.0),
         ),
     )
     subsets = ["", *KINDS, *PARTS, *(f"{part}.{kind}" for part in PARTS for kind in KINDS)]
@@ -179,6 +187,7 @@ def _generative() -> Iterator[Metric]:
                 mean_of(kind, "hallucinated"),
                 "neither",
                 about=f"Of the hallucinated descriptions, the share with {what}.",
+                scale=(0.0, 1.0),
             )
             for kind, what in (
                 ("object", "a made-up object"),
@@ -189,7 +198,9 @@ def _generative() -> Iterator[Metric]:
                 ("other", "none of these types"),
             )
         ),
-        Metric("length", mean_of("words"), "neither", about="Mean length in words."),
+        Metric(
+            "length", mean_of("words"), "neither", about="Mean length in words.", scale=(0.0, None)
+        ),
     ]
     subsets = ["", *PARTS, *LENGTHS, *(f"{part}.{length}" for part in PARTS for length in LENGTHS)]
     yield from (

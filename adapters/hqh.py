@@ -191,6 +191,7 @@ class Hqh(Benchmark):
                     mean_of("extra"),
                     "lower",
                     about="Extra claims an answer that contradict the picture.",
+                    scale=(0.0, None),
                 ),
             ]
             if self.scoring == "official":
@@ -205,6 +206,7 @@ class Hqh(Benchmark):
                         "The rate of all models' answers together, which the released code prints"
                         " for each."
                     ),
+                    scale=(0.0, 1.0),
                 )
             ]
         by_type = [metric.within(kind) for metric in (of_type, *whole[1:]) for kind in TYPES]

@@ -88,7 +88,11 @@ class MMHal(Benchmark):
         digits = 2 if self.scoring == "official" else None
         both = (
             Metric(
-                "score", mean_of("score"), about="Mean rating of the judge, 0 to 6.", digits=digits
+                "score",
+                mean_of("score"),
+                about="Mean rating of the judge, 0 to 6.",
+                digits=digits,
+                scale=(0.0, 6.0),
             ),
             Metric(
                 "hallucination_rate",

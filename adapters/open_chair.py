@@ -98,6 +98,7 @@ def _metrics(official: bool) -> tuple[Metric, ...]:
             _och if official else lambda t: ratio(t["no"], t["no"] + t["yes"]),
             "lower",
             about="Of the objects that the judge decided on, the share that is not there.",
+            scale=(0.0, 1.0),
         ),
         Metric(
             "och_caption",
@@ -106,35 +107,50 @@ def _metrics(official: bool) -> tuple[Metric, ...]:
             about=(
                 "The same share for each caption, averaged over the captions with a decided object."
             ),
+            scale=(0.0, 1.0),
         ),
         Metric(
             "captions_hallucinated",
             mean_of("any_no", "decided"),
             "lower",
             about="Of the captions with a decided object, the share with one that is not there.",
+            scale=(0.0, 1.0),
         ),
         Metric(
             "objects",
             mean_of("objects"),
             "neither",
             about="Mean number of concrete objects a caption.",
+            scale=(0.0, None),
         ),
         Metric(
-            "unsure", _count("unsure"), "neither", about="Objects on which the judge was unsure."
+            "unsure",
+            _count("unsure"),
+            "neither",
+            about="Objects on which the judge was unsure.",
+            scale=(0.0, None),
         ),
         Metric(
             "errors",
             _count("error"),
             "neither",
             about="Objects for which the judge's reply could not be read.",
+            scale=(0.0, None),
         ),
         Metric(
             "ignored",
             _count("ignored"),
             "neither",
             about="Mentions of the picture itself, passed over.",
+            scale=(0.0, None),
         ),
-        Metric("length", mean_of("words"), "neither", about="Mean length of a caption in words."),
+        Metric(
+            "length",
+            mean_of("words"),
+            "neither",
+            about="Mean length of a caption in words.",
+            scale=(0.0, None),
+        ),
     )
 
 

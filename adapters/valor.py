@@ -120,11 +120,13 @@ def _metrics() -> tuple[Metric, ...]:
             "faithfulness",
             mean_of("faithful", "generated"),
             about="Of all features generated, the share that is there.",
+            scale=(0.0, 1.0),
         ),
         Metric(
             "coverage",
             mean_of("covered", "truth"),
             about="Of all features annotated, the share that was named.",
+            scale=(0.0, 1.0),
         ),
         Metric(
             "faithfulness_s",
@@ -142,11 +144,13 @@ def _metrics() -> tuple[Metric, ...]:
             "faithfulness_caption",
             mean_of("faithfulness"),
             about="Mean over captions of their own faithfulness.",
+            scale=(0.0, 1.0),
         ),
         Metric(
             "coverage_caption",
             mean_of("coverage"),
             about="Mean over captions of their own coverage.",
+            scale=(0.0, 1.0),
         ),
     )
     return (*levels, *(level.within(part) for part in PARTS for level in levels))

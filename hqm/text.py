@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -21,6 +22,8 @@ _DEEPEST, _LONGEST = 50, 1000
 _INVISIBLE = re.compile(
     r"[\s\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\ufffd\x00-\x1f\x7f-\x9f\xad]+"
 )
+KEY = re.compile(r"\b(?:(?:sk|pk|rk|hf|gsk|xai|tok|token|key)[-_]|AIza)[A-Za-z0-9_-]{16,}")
+"""How the keys of servers begin."""
 _THINKING = re.compile(r"\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
@@ -82,6 +85,18 @@ def has_words(text: str) -> bool:
     if "<think" in text[:40].lower():
         text = _THINKING.sub("", text, count=1) if _THINKING.match(text) else text
     return _INVISIBLE.fullmatch(text) is None and text != ""
+
+
+def plain_name(name: str) -> str:
+    """A name as it looks: composed characters, none that is not seen, single spaces.
+
+    >>> plain_name("m\\u200ba "), plain_name("cafe\\u0301") == "caf\\u00e9"
+    ('ma', True)
+    """
+    if not name.isascii():
+        composed = unicodedata.normalize("NFC", name)
+        name = "".join(c for c in composed if unicodedata.category(c) != "Cf")
+    return " ".join(name.split())
 
 
 def unique_columns(names: Sequence[str], place: str) -> None:

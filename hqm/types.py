@@ -17,9 +17,16 @@ from hqm.errors import DesignError, HQMError, UsageError
 from hqm.signature import digest, digest_all
 from hqm.text import REPLACED, has_words, storable
 
+_HAIR = 1e-9
+"""By how much rounding may pass the end of a range."""
 Count = Annotated[int, Field(ge=0, strict=True)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)] | None
-"""Counts and numbers as a file has them: exact, and null for a number that does not exist."""
+Width = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0)] | None
+Share = Annotated[float, Field(strict=True, ge=-_HAIR, le=1 + _HAIR)] | None
+Correlation = Annotated[float, Field(strict=True, ge=-1 - _HAIR, le=1 + _HAIR)] | None
+"""Numbers as a file has them: exact, in the range that they can have, and null for a number that
+does not exist.
+"""
 
 Task = Literal["yes_no", "choice", "caption", "vqa"]
 State = Literal["ok", "unparsed", "refused", "truncated", "cut", "empty", "error", "missing"]

@@ -56,7 +56,7 @@ def audit_of(*estimates: Estimate, **more: Any) -> Audit:
         "parser": "strict",
         "summary": "",
         "reference": FIRST,
-        "n_items": 3,
+        "n_items": 12,
         "images": 3,
         "metrics": {"accuracy": {"about": "", "better": "higher"}},
         "forms": {},

@@ -85,7 +85,7 @@ def audit_of(*estimates: Estimate, **fields: Any) -> BenchmarkAudit:
             {"accuracy": 0.5 + 0.03 * k},
             {"accuracy": [0.4, 0.9]},
             {"ocr": 0.5},
-            {c: {"accuracy": 0.5} for c in cells},
+            {c: {"accuracy": 0.5 + 0.03 * k} for c in cells},
             {c: {"ok": 1000} for c in cells},
             {},
             dict.fromkeys(cells, 1.0),

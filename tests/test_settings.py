@@ -70,7 +70,7 @@ def test_every_setting_can_be_written_both_ways(tmp_path: Path) -> None:
 
 
 def test_one_of_several_is_assigned_at_a_time() -> None:
-    assigned = ["roles=verifier=a", "roles=recognizer=b", "batch=1", "batch=2"]
+    assigned = ["roles=verifier=a", "roles=recognizer=b", "batch=2"]
     values = settings_in_force(None, assigned, SETTINGS)
     assert values == {"roles": ("verifier=a", "recognizer=b"), "batch": 2}
 

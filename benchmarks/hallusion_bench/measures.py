@@ -68,12 +68,14 @@ def metrics_of(scoring: str) -> Iterable[Metric]:
         lambda t: ratio(t[yes], t["n"]) - ratio(t["yes_true"], t["n"]),
         "neither",
         about="Share of answers yes less the share of questions whose answer is yes.",
+        scale=(-1.0, 1.0),
     )
     yield Metric(
         "fp_ratio",
         lambda t: ratio(t[false_yes], t["wrong"]),
         "neither",
         about="Of the wrong answers, the share that said yes.",
+        scale=(0.0, 1.0),
     )
     yield Metric(
         "unclear",
@@ -81,6 +83,7 @@ def metrics_of(scoring: str) -> Iterable[Metric]:
         "neither",
         about="Percentage of unclear answers.",
         digits=digits,
+        scale=(0.0, 100.0),
     )
 
 
@@ -92,7 +95,11 @@ def _accuracies(scope: str, by_pair: str) -> Iterable[Metric]:
     right = _percent("right", "n")
     dot, bar, of = (f"{scope}.", f"{scope}_", f" of {scope}") if scope else ("", "", "")
     yield Metric(
-        f"{dot}aacc", right, subset=scope, about=f"Percentage of questions{of} answered right."
+        f"{dot}aacc",
+        right,
+        subset=scope,
+        about=f"Percentage of questions{of} answered right.",
+        scale=(0.0, 100.0),
     )
     yield Metric(
         f"{dot}facc",
@@ -100,6 +107,7 @@ def _accuracies(scope: str, by_pair: str) -> Iterable[Metric]:
         subset=scope,
         about=f"Percentage of figures{of} with every question right.",
         group="figure",
+        scale=(0.0, 100.0),
     )
     yield Metric(
         f"{dot}qacc",
@@ -107,6 +115,7 @@ def _accuracies(scope: str, by_pair: str) -> Iterable[Metric]:
         subset=scope,
         about=f"Percentage of question pairs{of} right for every figure.",
         group="pair",
+        scale=(0.0, 100.0),
     )
     for level, figures in (("easy", "original"), ("hard", "edited")):
         what = "question pairs" if by_pair else "questions"
@@ -116,6 +125,7 @@ def _accuracies(scope: str, by_pair: str) -> Iterable[Metric]:
             subset=f"{bar}{level}",
             about=f"Percentage of {what}{of} about {figures} figures answered right.",
             group=by_pair,
+            scale=(0.0, 100.0),
         )
 
 
@@ -130,6 +140,7 @@ def _consistency(scope: str) -> tuple[Metric, ...]:
             subset=scope,
             about="Percentage of figures with some questions right and some wrong.",
             group="figure",
+            scale=(0.0, 100.0),
         ),
         Metric(
             f"{dot}figures_wrong",
@@ -138,12 +149,14 @@ def _consistency(scope: str) -> tuple[Metric, ...]:
             scope,
             about="Percentage of figures with every question wrong.",
             group="figure",
+            scale=(0.0, 100.0),
         ),
         Metric(
             f"{dot}figure_score",
             lambda t: ratio(t["figure_share"], t["figures"]),
             subset=scope,
             about="Mean over figures of the share of their questions answered right.",
+            scale=(0.0, 1.0),
         ),
         *(
             Metric(
@@ -152,6 +165,7 @@ def _consistency(scope: str) -> tuple[Metric, ...]:
                 "neither",
                 scope,
                 about=f"Percentage of the diagnosed errors put down to {cause}.",
+                scale=(0.0, 100.0),
             )
             for name, cause in (
                 ("lh", "language hallucination"),

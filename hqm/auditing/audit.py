@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Required, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -25,17 +25,31 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     PlainSerializer,
-    StrictFloat,
-    StrictInt,
     TypeAdapter,
     ValidationError,
     ValidatorFunctionWrapHandler,
-    with_config,
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
-from typing_extensions import TypedDict
 
 from hqm.auditing import frames
+from hqm.auditing.audit_rows import (
+    WIDEST,
+    Ends,
+    EndsList,
+    FindingRow,
+    FlagRow,
+    FormRow,
+    LeftOutRows,
+    MetricRow,
+    NoRow,
+    Row,
+    StoppedRow,
+    StoredEstimate,
+    check_ends,
+    check_scale,
+    check_values,
+    wrong,
+)
 from hqm.auditing.budget import AnswerCode, ErrorBudget, Mend, Question, Statement
 from hqm.auditing.disagreements import Example
 from hqm.auditing.score_differences import ScoreComparison
@@ -43,46 +57,33 @@ from hqm.benchmark.analyses import Analysis
 from hqm.errors import DataError, DesignError, UsageError
 from hqm.files.records import read_json
 from hqm.indicators.flags import FLAGS
-from hqm.indicators.indicator import indicator_named
+from hqm.indicators.indicator import (
+    ITEM_COUNT,
+    SCORE_WIDTH,
+    TYPE_COUNT,
+    Unit,
+    indicator_named,
+)
 from hqm.indicators.item_coverage import TypeCoverage
 from hqm.psychometrics import StudyParts
-from hqm.scoring.metrics import Better
-from hqm.types import Administration, Cell, Count, Estimate, Number, State, Task, finite
+from hqm.types import (
+    Administration,
+    Cell,
+    Count,
+    Estimate,
+    Number,
+    Share,
+    State,
+    Task,
+    Width,
+    finite,
+)
 from hqm.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_DEEPEST = 40
-"""How deeply the values of an audit may be nested; its own go down to about ten levels."""
 _EXACT = ConfigDict(extra="forbid")
-_GROWING = ConfigDict(extra="allow")
-"""Rows that a later version may add to."""
-
-
-def _wrong(what: str, *path: str | int) -> PydanticCustomError:
-    """Return the error of a value at a path below the one that is validated."""
-    return PydanticCustomError("wrong", "{what}", {"what": what, "path": path})
-
-
-def _method(text: str) -> str:
-    level = text.rpartition(", ")[2]
-    try:
-        within = 0 < float(level) < 1
-    except ValueError:
-        within = False
-    if not within:
-        raise _wrong("it does not end in a comma and the interval's level (', 0.95')")
-    return text
-
-
-Share = Annotated[float, Field(ge=0, le=1, strict=True)]
-Method = Annotated[str, AfterValidator(_method)]
-Ends = tuple[Number, Number]
-EndsList = Annotated[list[Number], Field(min_length=2, max_length=2)]
-Row = dict[str, Any]
-NoRow = Annotated[dict[str, Any], Field(max_length=0)]
-Figure = StrictInt | StrictFloat | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,220 +104,13 @@ class _Like:
     def _check(self, value: Any, check: ValidatorFunctionWrapHandler) -> Any:
         check(value)
         if self.besides and self.besides not in value:
-            raise _wrong("it is missing", self.besides)
+            raise wrong("it is missing", self.besides)
         # the value itself stays: JSON's lists, the order of its keys, and its whole numbers
         return value
 
 
-# --- The rows of an audit ---
-
-
-@with_config(_GROWING)
-class _Metric(TypedDict, total=False):
-    about: Required[str]
-    better: Required[Better]
-    scale: Ends
-    """The least and the greatest score, where the metric has them; 0.1.0 did not say it."""
-
-
-@with_config(_GROWING)
-class _Form(TypedDict):
-    items: Count
-    left_out: Count
-    rules: dict[str, Count]
-    digest: str
-
-
-@with_config(_GROWING)
-class _StoppedAt(TypedDict, total=False):
-    items: Required[Count]
-    inclusion: Required[Share]
-    why: Required[str]
-    stopped_after: Count
-    score: Figure
-    low: Figure
-    high: Figure
-
-
-@with_config(_GROWING)
-class _Stopped(TypedDict):
-    rule: str
-    pictures: Count
-    of_pictures: Count
-    items: Count
-    of_items: Count
-    respondents: list[_StoppedAt]
-
-
-@with_config(_GROWING)
-class _Finding(TypedDict, total=False):
-    code: Required[str]
-    name: Required[str]
-    severity: Required[Literal["note", "warning", "error"]]
-    sentence: Required[str]
-    remedy: str
-    count: Count
-    examples: list[str]
-    rows: list[Row]
-
-
-@with_config(_GROWING)
-class _Flag(TypedDict, total=False):
-    flag: Required[str]
-    metric: Required[str]
-    sentence: Required[str]
-    what_to_do: Required[str]
-    about: str
-    numbers: dict[str, Figure]
-
-
-@with_config(_GROWING)
-class _WithoutEach(TypedDict):
-    score: Figure
-    values: list[Figure]
-    places: Annotated[str, Field(pattern=r"^[0-9 ]*$")]
-
-
-@with_config(_GROWING)
-class _LeftOutRow(TypedDict):
-    family: str
-    metric: str
-    cells: list[Administration]
-    clusters: str
-    respondents: dict[str, list[_WithoutEach]]
-
-
-@with_config(_GROWING)
-class _Clusters(TypedDict):
-    names: list[str]
-    sizes: list[Count]
-
-
-@with_config(_GROWING)
-class _LeftOut(TypedDict, total=False):
-    clusters: dict[str, _Clusters]
-    records: list[_LeftOutRow]
-
-
-@with_config(_GROWING)
-class _Map(TypedDict):
-    ids: list[str]
-    difficulty: list[Number]
-    item_rest: list[Number]
-
-
-@with_config(_GROWING)
-class _Detail(TypedDict, total=False):
-    """What reports read of the detail of an estimate; each indicator has some of it."""
-
-    by_respondent: dict[str, Number | tuple[Number, ...] | Row] | None
-    contradictory: tuple[tuple[str, ...], ...]
-    groups: tuple[tuple[str, ...], ...]
-    tied_sets: tuple[tuple[str, ...], ...] | None
-    ranks: dict[str, Ends] | None
-    below_chance: tuple[str, ...]
-    not_above: tuple[str, ...]
-    candidates: tuple[Row, ...]
-    items: int | tuple[str, ...] | None
-    types: tuple[str | Row, ...] | None
-    by_type: tuple[Row, ...] | dict[str, Any]
-    cues: tuple[Row, ...]
-    giveaways: tuple[Row, ...]
-    constant_types: tuple[Row, ...]
-    strata: tuple[Row, ...]
-    leaks: tuple[str, ...]
-    components: tuple[Row, ...] | None
-    d_study: tuple[Row, ...] | None
-    curve: tuple[Row, ...] | None
-    map: _Map | None
-    lower: Number | tuple[Number, ...]
-    upper: Number | tuple[Number, ...]
-    varied: str | None
-    range: Number | tuple[Number, Number]
-
-
-@with_config(_GROWING)
-class _StoredEstimate(TypedDict):
-    """What a file writes otherwise than an `Estimate` holds it."""
-
-    intervals: dict[str, Ends]
-    methods: dict[str, Method]
-    detail: _Detail
-    flags: list[str]
-
-
-_STORED = TypeAdapter(_StoredEstimate)
+_STORED = TypeAdapter(StoredEstimate)
 _PARTS = TypeAdapter(StudyParts)
-
-
-# --- Checks that one type cannot say ---
-
-_NUMBERS = frozenset(
-    "ac1 accuracy adjacent after agreement alpha answers apart at_ceiling at_floor attenuation"
-    " average_of_runs baseline before bias_correction blind by_subscore by_total chance coherent"
-    " correlation count detectable deviation difference easy error evenness forms g gain hard high"
-    " i2 if_all_right if_all_wrong images items_varying k kappa largest_error length low margin"
-    " mdc95 mean_kappa missing_items n_min observed of overlap p p_sensitivity p_specificity pairs"
-    " phi phi_of_3 q ratio raw raw_full raw_same reliability reliability_of_people reversals runs"
-    " same_set scaled score se sem share shift solved_by_none splits statistic target to_truth top5"
-    " unlabelled v variance varying whole without_high without_low without_strongest wordings"
-    " worst".split()
-)
-_TEXTS = frozenset(
-    "best cue facet item label labelled_by labels_of name noise_of part phrase reason respondent"
-    " second state status strategy strongest type".split()
-)
-_BY_NAME = frozenset(("by_respondent", "correlations", "ranks", "shares", "strategies"))
-"""Keys of details, and of the rows in them, that are numbers or texts wherever they stand; and
-whose own keys are names.
-"""
-
-
-def _check_values(value: Any, path: tuple[str | int, ...]) -> None:
-    """Refuse what JSON cannot hold, endless nesting, and details that are not what they name."""
-    if isinstance(value, float) and not math.isfinite(value):
-        raise _wrong("it is no finite number", *path)
-    if len(path) > _DEEPEST:
-        raise _wrong(f"it is nested more than {_DEEPEST} levels deep", *path[:6])
-    if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
-        raise _wrong("it holds half a character (a lone surrogate)", *path)
-    if isinstance(value, dict):
-        named = len(path) > 4 and path[4] == "detail" and path[-1] not in _BY_NAME
-        for key, inner in value.items():
-            here = (*path, key)
-            if named and key in _NUMBERS and not (inner is None or type(inner) in (int, float)):
-                raise _wrong("it is no number", *here)
-            if named and key in _TEXTS and not (inner is None or isinstance(inner, str)):
-                raise _wrong("it is no text", *here)
-            _check_values(inner, here)
-    elif isinstance(value, list):
-        for i, inner in enumerate(value):
-            _check_values(inner, (*path, i))
-
-
-def _check_ends(
-    value: float | None, low: float | None, high: float | None, *path: str | int
-) -> None:
-    """Refuse an interval whose ends are exchanged, or that lies beside its value.
-
-    An interval that is made by resampling may miss its value by a little. It lies beside the value
-    when more than its own width is between them.
-    """
-    if low is None or high is None:
-        return
-    if low > high:
-        raise _wrong("its lower end lies above the upper one", *path)
-    if value is not None and max(low - value, value - high) > high - low + 1e-6:
-        raise _wrong(f"it lies beside the value {value:g}", *path)
-
-
-def _check_scale(
-    value: float | None, least: float | None, most: float | None, *path: str | int
-) -> None:
-    """Refuse a value that its scale does not have; rounding may pass an end by a hair."""
-    low, high = (-math.inf if least is None else least), (math.inf if most is None else most)
-    if value is not None and not low - 1e-9 <= value <= high + 1e-9:
-        raise _wrong(f"{value:g} is not from {low:g} to {high:g}", *path)
 
 
 def _estimate_fields(row: Any) -> Any:
@@ -325,83 +119,224 @@ def _estimate_fields(row: Any) -> Any:
         return row
     for name in (f.name for f in fields(Estimate)):
         if name not in row:
-            raise _wrong("it is missing", name)
+            raise wrong("it is missing", name)
     stored = _STORED.validate_python(row)
     if stored["intervals"].keys() != stored["methods"].keys():
-        raise _wrong("they are not those of the intervals", "methods")
+        raise wrong("they are not those of the intervals", "methods")
     unknown = row.keys() - {f.name for f in fields(Estimate)} - {"methods"}
     if unknown:
-        raise _wrong("no audit has it", min(unknown))
+        raise wrong("no audit has it", min(unknown))
     estimate = Estimate.from_dict(row)
     return {f.name: getattr(estimate, f.name) for f in fields(Estimate)}
 
 
-def _check_estimate(estimate: Estimate) -> Estimate:
+# --- Checks that one type cannot say ---
+
+
+def check_estimate(estimate: Estimate) -> Estimate:
+    """Refuse an estimate without its number, or beside its interval."""
     if estimate.status == "ok" and estimate.value is None:
-        raise _wrong("it is missing though the status is ok", "value")
-    indicator = indicator_named(estimate.indicator)
-    if indicator is not None:
-        _check_scale(estimate.value, indicator.unit.least, indicator.unit.most, "value")
+        raise wrong("it is missing though the status is ok", "value")
     if estimate.indicator.startswith("items.") and isinstance(estimate.detail.get("items"), int):
-        raise _wrong("it is no list of items", "detail", "items")
-    for i in estimate.intervals:
-        low, high = finite(i.low), finite(i.high)
-        _check_ends(estimate.value, low, high, "intervals", i.inference)
+        raise wrong("it is no list of items", "detail", "items")
     return estimate
 
 
-def _check_components(row: Row) -> Row:
+def check_components(row: Row) -> Row:
     """Refuse components of a study, or of one of its types, that are no `StudyParts`."""
     for own in ({k: v for k, v in row.items() if k != "types"}, *row.get("types", {}).values()):
         unknown = own.keys() - {f.name for f in fields(StudyParts)}
         if unknown:
-            raise _wrong("no audit has it", min(unknown))
+            raise wrong("no audit has it", min(unknown))
         parts = _PARTS.validate_json(json.dumps(own), strict=True)
-        for name in ("respondents", "families", "items", "pictures", "forms", "runs", "askings"):
-            if getattr(parts, name) < 0:
-                raise _wrong("it is below 0", name)
+        for name in "respondents families items pictures forms runs askings labelled".split():
+            check_scale(getattr(parts, name), 0, None, name)
+        for name in ("per_picture", "crowd"):
+            check_scale(getattr(parts, name), 1, None, name)
+        diagonal = [row[k] for k, row in enumerate(parts.covariance)]
+        for variance in (*parts.values, *diagonal, parts.judge, parts.labels):
+            check_scale(variance, 0, None, "values")
     return row
 
 
-def _check_analysis(table: Row) -> Row:
+def check_analysis(table: Row) -> Row:
+    """Refuse a table whose rows are not as wide as its heading."""
     if any(len(row) != len(table["columns"]) for row in table["rows"]):
-        raise _wrong("a row has not as many entries as there are columns", "rows")
+        raise wrong("a row has not as many entries as there are columns", "rows")
     if table["drawn"] and table["drawn"] not in table["columns"]:
-        raise _wrong("it is none of the columns", "drawn")
+        raise wrong("it is none of the columns", "drawn")
     return table
 
 
 def _check_respondent(audit: BenchmarkAudit, row: int) -> None:
     who, path = audit.respondents[row], ("respondents", row)
     if who.name in [earlier.name for earlier in audit.respondents[:row]]:
-        raise _wrong(f"the respondent {who.name!r} stands twice", *path, "name")
+        raise wrong(f"the respondent {who.name!r} stands twice", *path, "name")
     for cell in audit.cells:
         if cell not in who.states:
-            raise _wrong("it is missing", *path, "states", cell)
+            raise wrong("it is missing", *path, "states", cell)
         if cell not in who.cells:
-            raise _wrong("it is missing", *path, "cells", cell)
+            raise wrong("it is missing", *path, "cells", cell)
     for cell, states in who.states.items():
         form = audit.forms.get(Cell.parse(cell).form)
         if form is not None and sum(states.values()) > form["items"]:
             many = f"{sum(states.values()):,} answers to {form['items']:,} items"
-            raise _wrong(many, *path, "states", cell)
-    for place, (metric, about) in enumerate(audit.metrics.items()):
-        scale = about.get("scale", (None, None))
-        for kind, score in () if place else who.by_type.items():
-            _check_scale(score, *scale, *path, "by_type", kind)
-        _check_scale(who.scores.get(metric), *scale, *path, "scores", metric)
-        for cell, scores in who.cells.items():
-            _check_scale(scores.get(metric), *scale, *path, "cells", cell, metric)
-        low, high = who.intervals.get(metric, (None, None))
-        _check_ends(who.scores.get(metric), low, high, *path, "intervals", metric)
+            raise wrong(many, *path, "states", cell)
+    for kind, score in who.by_type.items():
+        check_scale(score, *audit.scale(next(iter(audit.metrics))), *path, "by_type", kind)
+    for metric, score in who.scores.items():
+        check_scale(score, *audit.scale(metric), *path, "scores", metric)
+    for cell, scores in who.cells.items():
+        for metric, score in scores.items():
+            check_scale(score, *audit.scale(metric), *path, "cells", cell, metric)
+    for metric, score in who.cells[audit.reference].items():
+        _check_equal(score, who.scores.get(metric), *path, "cells", audit.reference, metric)
+    for metric, (low, high) in who.intervals.items():
+        check_ends(who.scores.get(metric), low, high, *path, "intervals", metric)
+        for end in (low, high):
+            _check_reach(audit, metric, end, *path, "intervals", metric, widest=WIDEST)
 
 
-def _check_benchmark(audit: BenchmarkAudit) -> BenchmarkAudit:
+def _check_equal(value: Any, other: Any, *path: str | int) -> None:
+    """Refuse what stands twice in an audit, and is not the same."""
+    near = isinstance(value, float) and isinstance(other, float) and abs(value - other) < 1e-6
+    if value != other and not near:
+        raise wrong(f"{value} stands here, and {other} elsewhere in the audit", *path)
+
+
+def _check_reach(
+    audit: BenchmarkAudit, metric: str, value: float | None, *path: str | int, widest: float = 1
+) -> None:
+    """Refuse a move, an error or an end of an interval that no scores of this scale have."""
+    least, most = audit.scale(metric)
+    if least is not None and most is not None:
+        reach = widest * (most - least)
+        check_scale(value, least - reach, most + reach, *path)
+
+
+def _check_budget(audit: BenchmarkAudit, metric: str) -> None:
+    budget, path = audit.budget[metric], ("budget", metric)
+    scores = {who.name: who.scores.get(metric) for who in audit.respondents}
+    known = [score for score in scores.values() if score is not None]
+    if known and budget.mean is not None:
+        _check_equal(budget.mean, sum(known) / len(known), *path, "mean")
+    _check_reach(audit, metric, budget.mean_error, *path, "mean_error")
+    for place, row in enumerate(budget.rows):
+        at = (*path, "rows", place)
+        check_scale(row.respondents, 0, len(scores), *at, "respondents")
+        check_ends(row.shift, row.low, row.high, *at, "shift")
+        for name in ("half", "any_wording", "low", "high"):
+            _check_reach(audit, metric, getattr(row, name), *at, name, widest=WIDEST)
+        _check_reach(audit, metric, row.shift, *at, "shift")
+        for name, move in row.moves.items():
+            # of items, it is half of the respondent's own interval
+            widest = WIDEST if row.source == "items" else 1
+            _check_reach(audit, metric, move, *at, "moves", name, widest=widest)
+    for place, gap in enumerate(budget.gaps):
+        first, other = scores.get(gap.first), scores.get(gap.other)
+        if first is None or other is None:
+            raise wrong("these respondents have no scores", *path, "gaps", place)
+        _check_equal(gap.gap, abs(first - other), *path, "gaps", place, "gap")
+        check_ends(gap.gap, gap.low, gap.high, *path, "gaps", place)
+        for name in ("low", "high"):
+            end = getattr(gap, name)
+            _check_reach(audit, metric, end, *path, "gaps", place, name, widest=WIDEST)
+
+
+def _check_range(audit: BenchmarkAudit, estimate: Estimate, *path: str | int) -> None:
+    """Refuse an estimate that is outside of its indicator's range, or of its metric's scale."""
+    indicator, metric = indicator_named(estimate.indicator), estimate.metric
+    unit = Unit("") if indicator is None else indicator.unit
+    # an earlier version, which wrote no scales, let agreement and its ends fall below -1
+    least = unit.least if audit.scales or unit.least >= 0 else -math.inf
+    numbers: list[tuple[float, tuple[str, ...]]] = []
+    for i in estimate.intervals:
+        numbers += [(end, ("intervals", i.inference)) for end in (i.low, i.high)]
+    for name, own in (estimate.detail.get("by_respondent") or {}).items():
+        rows = own if isinstance(own, (list, tuple)) else (own,)
+        numbers += [(n, ("by_respondent", name)) for n in rows if isinstance(n, (int, float))]
+    check_scale(estimate.value, least, unit.most, *path, "value")
+    for i in estimate.intervals:
+        ends = finite(i.low), finite(i.high)
+        check_ends(estimate.value, *ends, *path, "intervals", i.inference)
+    for number, place in numbers:
+        check_scale(finite(number), least, unit.most, *path, *place)
+    if unit.kind == "score":
+        # a difference that is told from chance after many tests may be many errors
+        widest = WIDEST if unit is SCORE_WIDTH else 1
+        _check_reach(audit, metric, estimate.value, *path, "value", widest=widest)
+        for number, place in numbers:
+            _check_reach(audit, metric, finite(number), *path, *place, widest=WIDEST)
+
+
+def _check_left_out(audit: BenchmarkAudit) -> None:
+    """Refuse scores without a picture that are none, or no scores of this audit."""
+    cells = {who.name: who.cells for who in audit.respondents}
+    for place, record in enumerate(audit.left_out.get("records", ())):
+        metric = record["metric"]
+        for name, without in record["respondents"].items():
+            for cell, each in zip(record["cells"], without, strict=False):
+                path = ("left_out", "records", place, "respondents", name)
+                scores = cells.get(name, {}).get(cell, {})
+                _check_equal(each["score"], scores.get(metric, each["score"]), *path, "score")
+                for score in (each["score"], *each["values"]):
+                    check_scale(score, *audit.scale(metric), *path, "values")
+
+
+def _check_counts(audit: BenchmarkAudit) -> None:
+    """Refuse a part that is larger than its whole."""
+    n, m, leading = audit.n_items, len(audit.respondents), next(iter(audit.metrics))
+    wholes = {ITEM_COUNT: n, TYPE_COUNT: len(audit.coverage)}
+    parts: list[tuple[float, float, tuple[str | int, ...]]] = [(audit.images, n, ("images",))]
+    for name, form in audit.forms.items():
+        parts.append((form["items"] + form["left_out"], n, ("forms", name, "items")))
+        parts += [
+            (count, form["items"], ("forms", name, "rules", rule))
+            for rule, count in form["rules"].items()
+        ]
+    for kind, covered in audit.coverage.items():
+        parts.append((covered["items"], n, ("coverage", kind, "items")))
+        for name in ("images", "wordings"):
+            parts.append((covered[name], covered["items"], ("coverage", kind, name)))
+    for row, estimate in enumerate(audit.all_estimates):
+        parts.append((estimate.n_items, n, ("estimates", row, "n_items")))
+        parts.append((estimate.n_respondents, m, ("estimates", row, "n_respondents")))
+        indicator = indicator_named(estimate.indicator)
+        whole = None if indicator is None else wholes.get(indicator.unit)
+        if whole is not None and estimate.value is not None:
+            parts.append((estimate.value, whole, ("estimates", row, "value")))
+    for row, example in enumerate(audit.examples):
+        parts.append((example["respondents"], m, ("examples", row, "respondents")))
+        for facet, difference in example["facets"].items():
+            _check_reach(audit, leading, difference, "examples", row, "facets", facet)
+        for k, answer in enumerate(example["answers"]):
+            value = answer["value"]
+            check_scale(value, *audit.scale(leading), "examples", row, "answers", k, "value")
+    for row, tool in enumerate(audit.tools):
+        parts.append((tool["compared"], n, ("tools", row, "compared")))
+        parts.append((tool["hqm_scored"], tool["compared"], ("tools", row, "hqm_scored")))
+    for part, most, place in parts:
+        check_scale(part, 0, most, *place)
+
+
+def check_benchmark(audit: BenchmarkAudit) -> BenchmarkAudit:
     """Hold what stands in one place of an audit against what stands in another."""
     if audit.reference not in audit.cells:
-        raise _wrong("it is none of the administrations in cells", "reference")
+        raise wrong("it is none of the administrations in cells", "reference")
     for row in range(len(audit.respondents)):
         _check_respondent(audit, row)
+    strangers = audit.families.keys() - {who.name for who in audit.respondents}
+    if strangers:
+        raise wrong("it is none of the respondents", "families", min(strangers))
+    for metric in audit.budget:
+        _check_budget(audit, metric)
+    for metric, about in audit.metrics.items():
+        scale = audit.scale(metric)
+        _check_equal([*about.get("scale", scale)], [*scale], "metrics", metric, "scale")
+    for row, estimate in enumerate(audit.all_estimates):
+        _check_range(audit, estimate, "estimates", row)
+    _check_left_out(audit)
+    _check_counts(audit)
     return audit
 
 
@@ -424,9 +359,9 @@ class RespondentScores:
     """Administration -> metric -> score, of every metric of the benchmark."""
     states: Mapping[Administration, Annotated[Mapping[str, int], _Like(dict[State, Count])]]
     """Administration -> state -> number of answers."""
-    yes_ratio: Mapping[str, Share | None]
-    words: Mapping[str, Number]
-    judged: Mapping[str, Number] = field(default_factory=dict)
+    yes_ratio: Mapping[str, Share]
+    words: Mapping[str, Width]
+    judged: Mapping[str, Share] = field(default_factory=dict)
     """Administration under another judge -> share of answers that the judge found faithful."""
     identity: Mapping[str, Any] = field(default_factory=dict)
     printed: Mapping[str, str] = field(default_factory=dict)
@@ -451,11 +386,11 @@ class BenchmarkAudit(frames.AsFrames):
     n_items: Annotated[Count, Field(alias="items")]
     images: Count
     metrics: Annotated[
-        Mapping[str, Annotated[Mapping[str, Any], _Like(_Metric)]], Field(min_length=1)
+        Mapping[str, Annotated[Mapping[str, Any], _Like(MetricRow)]], Field(min_length=1)
     ]
     """Audited metric -> what it is, which direction is better, and its scale."""
-    forms: Mapping[str, Annotated[Mapping[str, Any], _Like(_Form)]]
-    truth_yes: Mapping[str, Number]
+    forms: Mapping[str, Annotated[Mapping[str, Any], _Like(FormRow)]]
+    truth_yes: Mapping[str, Share]
     """Form -> the share of questions whose right answer is yes; empty for other tasks."""
     cells: Annotated[tuple[Administration, ...], Field(min_length=1)]
     respondents: tuple[RespondentScores, ...]
@@ -464,7 +399,7 @@ class BenchmarkAudit(frames.AsFrames):
             Annotated[
                 Estimate,
                 BeforeValidator(_estimate_fields),
-                AfterValidator(_check_estimate),
+                AfterValidator(check_estimate),
                 PlainSerializer(Estimate.to_dict),
             ],
             ...,
@@ -472,8 +407,8 @@ class BenchmarkAudit(frames.AsFrames):
         Field(alias="estimates"),
     ]
     coverage: Mapping[str, Annotated[Mapping[str, Any], _Like(TypeCoverage, "state")]]
-    findings: tuple[Annotated[Mapping[str, Any], _Like(_Finding)], ...]
-    flags: tuple[Annotated[Mapping[str, Any], _Like(_Flag)], ...] = ()
+    findings: tuple[Annotated[Mapping[str, Any], _Like(FindingRow)], ...]
+    flags: tuple[Annotated[Mapping[str, Any], _Like(FlagRow)], ...] = ()
     """What the audit warns of by itself: flag, metric, what it concerns, a sentence, and what to
     do.
     """
@@ -489,15 +424,15 @@ class BenchmarkAudit(frames.AsFrames):
     """One item of each type as it is asked: picture, question, options and key."""
     release: Mapping[str, str] = field(default_factory=dict)
     """What the card says of the release: `citation`, `url`, `licence`."""
-    left_out: Annotated[Mapping[str, Any], _Like(_LeftOut)] = field(default_factory=dict)
+    left_out: Annotated[Mapping[str, Any], _Like(LeftOutRows)] = field(default_factory=dict)
     """The scores with each picture left out, for `hqm compare`; `auditor.read` reads them."""
-    components: Mapping[str, Annotated[Row, AfterValidator(_check_components)]] = field(
+    components: Mapping[str, Annotated[Row, AfterValidator(check_components)]] = field(
         default_factory=dict
     )
     """Audited metric -> the variance components of all its administrations together, for `hqm
     design`; `auditor.parts_in` reads them.
     """
-    stopped: Annotated[Mapping[str, Any], _Like(_Stopped | NoRow)] = field(default_factory=dict)
+    stopped: Annotated[Mapping[str, Any], _Like(StoppedRow | NoRow)] = field(default_factory=dict)
     """Where a rule stopped the asking (`--until`): rule, pictures and items used, and a row for
     each respondent.
     """
@@ -506,7 +441,7 @@ class BenchmarkAudit(frames.AsFrames):
     (`ScoreComparison.to_dict`).
     """
     analyses: tuple[
-        Annotated[Mapping[str, Any], _Like(Analysis, "drawn"), AfterValidator(_check_analysis)], ...
+        Annotated[Mapping[str, Any], _Like(Analysis, "drawn"), AfterValidator(check_analysis)], ...
     ] = ()
     """The benchmark's own further tables (`Analysis.to_dict`)."""
     budget: Mapping[str, ErrorBudget] = field(default_factory=dict)
@@ -517,6 +452,13 @@ class BenchmarkAudit(frames.AsFrames):
     """
     answers: Mapping[Question, AnswerCode] = field(default_factory=dict)
     """The answers to the seven questions of the report, as codes."""
+    scales: Mapping[str, Ends] = field(default_factory=dict)
+    """Metric -> the least and the greatest score, where it has them, of every metric."""
+
+    def scale(self, metric: str) -> Ends:
+        """Return the least and the greatest score of a metric; None where there is no end."""
+        of_audited: Ends = self.metrics.get(metric, {}).get("scale", (None, None))
+        return self.scales.get(metric, of_audited)
 
     @property
     def items_used(self) -> int:
@@ -647,7 +589,7 @@ class Audit(frames.AsFrames):
 
     __pydantic_config__ = _EXACT
     audits: Annotated[
-        tuple[Annotated[BenchmarkAudit, AfterValidator(_check_benchmark)], ...], Field(min_length=1)
+        tuple[Annotated[BenchmarkAudit, AfterValidator(check_benchmark)], ...], Field(min_length=1)
     ]
     command: str = ""
     record: Mapping[str, Any] = field(default_factory=dict)
@@ -683,7 +625,7 @@ class Audit(frames.AsFrames):
         for audit in data["audits"]:
             if not audit["budget"]:
                 # an earlier version made it: it is written as it was read
-                del audit["budget"], audit["mend"], audit["answers"]
+                del audit["budget"], audit["mend"], audit["answers"], audit["scales"]
         order = ("hqm_version", "command", "record", "audits")
         ordered = {name: data[name] for name in order}
         return json.dumps(ordered, ensure_ascii=False, allow_nan=False) + "\n"
@@ -727,7 +669,7 @@ def _read(tree: TypeAdapter[_Value], data: Any, place: str = "") -> _Value:
     try:
         if tree is _AUDIT:
             _check_file(data, place)
-        _check_values(data, ())
+        check_values(data, ())
         return tree.validate_python(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
@@ -770,7 +712,7 @@ def _check_file(data: Any, place: str) -> None:
         )
     for name in ("hqm_version", "command", "record"):
         if name not in data:
-            raise _wrong("it is missing", name)
+            raise wrong("it is missing", name)
     version = data["hqm_version"]
     if isinstance(version, str) and _numbers(version) > _numbers(__version__):
         raise DataError(

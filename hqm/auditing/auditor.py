@@ -696,6 +696,7 @@ def _assemble(
         stopped=dict(evidence.stopped),
         analyses=tuple(analysis.to_dict() for analysis in evidence.analyses),
         release={"citation": card.citation, "url": card.url, "licence": card.licence},
+        scales={metric.name: metric.ends for metric in benchmark.metrics},
     )
 
 

@@ -13,10 +13,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 
 from hqm.errors import UsageError
 from hqm.imports.human_labels import labelled_by
@@ -35,7 +35,7 @@ from hqm.psychometrics.error_budget import (
 )
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Array, Metric
-from hqm.types import Count, Estimate, Number, finite
+from hqm.types import Count, Estimate, Number, Share, Width, finite
 
 if TYPE_CHECKING:
     from hqm.auditing.evidence import Evidence
@@ -63,7 +63,6 @@ ERROR_OPTIONS: Mapping[str, str] = {
 }
 """The option of `hqm audit` that measures a source."""
 _EXACT = ConfigDict(extra="forbid")
-Width = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0)] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +106,7 @@ class BudgetRow:
     high: Number = None
     moves: Mapping[str, Number] = field(default_factory=dict)
     respondents: Count = 0
-    factor: Number = None
+    factor: Width = None
     answers: Count = 0
     reason: str = ""
 
@@ -159,10 +158,10 @@ class Mend:
     severity: MendSeverity
     count: Count = 0
     names: tuple[str, ...] = ()
-    cost: Width = None
+    cost: Share = None
     by: str = ""
-    accuracy: Number = None
-    baseline: Number = None
+    accuracy: Share = None
+    baseline: Share = None
     sentence: str = ""
     remedy: str = ""
 
@@ -186,7 +185,7 @@ class Gap:
     __pydantic_config__ = _EXACT
     first: str
     other: str
-    gap: Number
+    gap: Width
     low: Number
     high: Number
     clear: tuple[ErrorSource, ...]

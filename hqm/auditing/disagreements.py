@@ -27,7 +27,7 @@ from hqm.imports.human_labels import labelled_by
 from hqm.judges.file_judge import BroughtJudge, Judge
 from hqm.judges.procedure import verdicts
 from hqm.scoring.matrix import ScoreMatrix
-from hqm.types import Administration, Cell, Count, Form, Item, Response, Row, Verdict, finite
+from hqm.types import Administration, Cell, Count, Form, Item, Response, Row, Verdict, Width, finite
 
 MOST = 60
 """Examples of one benchmark at most."""
@@ -81,7 +81,7 @@ class Example:
     type: str
     image: str
     thumbnail: str
-    facets: Mapping[str, float]
+    facets: Mapping[str, Width]
     prompts: Mapping[str, str]
     targets: Mapping[str, str]
     answers: tuple[ExampleAnswer, ...]

@@ -284,6 +284,8 @@ class Card(_Section):
     @field_validator("types")
     @classmethod
     def _none_misspelt(cls, types: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(types) or len(set(types)) < len(types):
+            raise ValueError("a type is empty, or named twice")
         for unknown in sorted(set(types) - set(HALLUCINATION_TYPES)):
             near = meant(unknown, HALLUCINATION_TYPES)
             # the known types are in lower case: "Accounting" is no slip of "counting"

@@ -18,7 +18,7 @@ from hqm.benchmark.card import Card, FieldsSection, rai_name
 from hqm.benchmark.findings import Finding, code_of
 from hqm.benchmark.registry import groups, load
 from hqm.errors import DataError, UsageError
-from hqm.files.records import read_records
+from hqm.files.records import read_records, write_records
 from hqm.files.whole import write_text
 from hqm.version import __version__
 
@@ -187,7 +187,7 @@ def write_croissant(
     metadata = croissant_metadata(benchmark, path.parent, findings, statement)
     if not metadata["recordSet"] and (rows := _items(benchmark)):
         items = path.with_name(f"{path.stem}-items.jsonl")
-        write_text(items, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
+        write_records(items, rows)
         metadata["distribution"].append(_items_file(items, path.parent))
         metadata["recordSet"] = _records(FieldsSection(), items)
     write_text(path, json.dumps(metadata, indent=1, ensure_ascii=False) + "\n")

@@ -14,6 +14,7 @@ from hqm.benchmark.card import Card, FieldsSection
 from hqm.errors import DataError, FieldError, UsageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.records import placed_records, take
+from hqm.text import plain_name
 from hqm.types import HALLUCINATION_TYPES, LETTERS, ORIGINAL, Form, Item
 
 _SYNONYMS = {"count": "counting", "number": "counting", "state": "attribute", "text": "ocr"}
@@ -35,18 +36,27 @@ def read_items(card: Card, data: Path) -> Form:
             remedy='Set items = "..." under [data].',
         )
     path = data / card.data.items
-    items, seen = [], set()
+    items: list[Item] = []
+    seen: dict[str, str] = {}
     for place, record in placed_records(path, card.data.encoding):
         item = item_of(record, card, place)
-        if item.id in seen:
+        look = plain_name(item.id)
+        if look in seen:
             raise DataError(
-                f"the id {item.id!r} stands twice",
-                place=place,
-                remedy="Give every item its own id.",
+                id_twice(seen[look], item.id), place=place, remedy="Give every item its own id."
             )
-        seen.add(item.id)
+        seen[look] = item.id
         items.append(item)
     return Form(ORIGINAL, tuple(items))
+
+
+def id_twice(first: str, item: str) -> str:
+    """The sentence about two items whose ids are one, or look the same."""
+    return (
+        f"the id {item!r} stands twice"
+        if first == item
+        else f"the ids {first!r} and {item!r} look the same"
+    )
 
 
 def item_of(record: Mapping[str, Any], card: Card, place: str) -> Item:

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hqm.benchmark.card import Card
-from hqm.benchmark.items import item_of, item_type, option_letter
+from hqm.benchmark.items import id_twice, item_of, item_type, option_letter
 from hqm.benchmark.new_sources import Gathered, Name, RowFaults, Source, SourceRow
 from hqm.errors import DataError, HQMError
 from hqm.files.cache import is_url
 from hqm.files.records import parse_value
 from hqm.imports.answer_table import columns_by_field
+from hqm.text import plain_name
 from hqm.types import HALLUCINATION_TYPES, LETTERS, Task
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -732,13 +733,15 @@ def _give_ids(
     for draft in drafts:
         key = draft.fields["id"]
         with faults.of(draft.row):
-            if key in first:
+            look = plain_name(key)
+            if look in first:
                 raise DataError(
-                    f"the id {key!r:.80} stands twice; the first is in {first[key].row.place}",
+                    f"{id_twice(first[look].fields['id'], key):.200}; the first is in"
+                    f" {first[look].row.place}",
                     place=draft.row.at(chosen.column("id")),
                     remedy="Give every row its own id, or have them numbered: --columns id=.",
                 )
-            first[key] = draft
+            first[look] = draft
 
 
 def _item(

@@ -124,6 +124,7 @@ def fetch_(
     "limit",
     "data",
     "images",
+    "allow_private_images",
     "form_files",
     "scoring",
     "withheld",
@@ -203,6 +204,7 @@ def check(
         "part": what.part,
         "limit": what.limit,
         "key": key,
+        "private": what.allow_private_images,
     }
     linted = []
     for name in benchmarks:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from typing import Any
 
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from hqm.commands.interrupt import Interrupted
 from hqm.commands.options import HEADINGS, OPTIONS, OUTPUT
@@ -243,8 +244,16 @@ class GroupedCommand(TyperCommand):
         return super().get_help(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; a misspelt option is answered with the nearest one alone."""
+        """Read the arguments; a misspelt option is answered with the nearest one alone, and one that
+        takes one value is given once.
+        """
         try:
+            *_, order = self.make_parser(ctx).parse_args(list(args))
+            for option, times in Counter(order).items():
+                once = isinstance(option, TyperOption) and not (option.multiple or option.is_flag)
+                if times > 1 and once:
+                    what = f"{option.opts[0]} is given {times} times, and takes one value"
+                    raise UsageError(what, remedy="Give it once.")
             return super().parse_args(ctx, args)
         except Exception as error:
             if hasattr(error, "possibilities") and hasattr(error, "option_name"):

@@ -177,6 +177,6 @@ def _without_secrets(text: str) -> str:
     for name, value in os.environ.items():
         if _SECRET.search(name.upper()) and len(value) >= 8:
             text = text.replace(value, f"<{name}>")
-    from hqm.respondents.base import KEY
+    from hqm.text import KEY
 
     return KEY.sub("<key>", text)

@@ -78,6 +78,8 @@ def settings_in_force(
         read = _checked(name, value, known, "--set")
         # Several of a kind may be assigned one by one: roles=a=x, roles=b=y.
         several = isinstance(read, tuple) and name in assignments
+        if name in assignments and not several:
+            raise UsageError(f"--set {name} is given twice", remedy="Give it once.")
         assignments[name] = (*assignments[name], *read) if several else read
     return values | assignments
 

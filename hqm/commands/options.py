@@ -118,6 +118,8 @@ def _pairs(texts: Mapping[str, str | Path] | Sequence[str] | None) -> dict[str, 
         name, equals, path = text.partition("=")
         if not equals:
             raise UsageError(f"--form {text!r} names no file", remedy="Write --form NAME=FILE.")
+        if name in files:
+            raise UsageError(f"--form {name} is given twice", remedy="Give it once.")
         files[name] = Path(path)
     return files
 

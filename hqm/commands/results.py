@@ -363,6 +363,7 @@ def import_(
             "--run",
             rich_help_panel=HOW,
             min=0,
+            max=999_999_999,
             metavar="N",
             help="The first run to store under, in place of the log's.",
         ),

@@ -42,6 +42,10 @@ def read_scores(path: Path) -> dict[str, dict[Answer, float]]:
         for name in _WHO:
             take(row, name, place)
         answer = (name_in(row, "item", place), name_in(row, "respondent", place))
+        if not all(answer):
+            raise DataError(
+                "it names no item, or no respondent", place=place, remedy="Write both in every row."
+            )
         if answer in rows:
             raise DataError(
                 f"the answer of {answer[1]!r} to {answer[0]!r} stands twice",

@@ -1,4 +1,4 @@
-"""Large JSON documents, as files or inside a zip, read piece by piece.
+"""Large JSON documents, as files or inside a zip, read piece by piece; and the sheets of Excel.
 
 A zip may come from anybody. Its members are found by the last part of their names and read where
 they are; nothing is ever unpacked to a path that the zip gives. What is a link, encrypted,
@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import io
 import json
+import lzma
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import IO, Any
 
 from hqm.errors import DataError
+from hqm.text import unique_columns
 
 LARGEST = 4 << 30
 """Bytes of the largest document that is read; instances_train2014.json of COCO has about half a
@@ -25,10 +29,15 @@ gigabyte.
 """
 LARGEST_PART = 1 << 26
 """Characters of the largest part of a document that is held at a time."""
-_LARGE, _FOLDS = 1 << 28, 200
+_LARGE, _FOLDS = 1 << 26, 200
 """Texts that unfold to more bytes than this, and to so many times their size, are none."""
 _PIECE = 1 << 20
 _AGAIN = "Fetch it again."
+ZIP_ERRORS = (
+    zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError,
+    OSError, RuntimeError, ValueError,
+)  # fmt: skip
+"""What Python's reader raises of a zip that is damaged, encrypted, or packed in an unknown way."""
 
 
 def json_parts(file: Path, member: str = "", *, limit: int = LARGEST) -> Iterator[tuple[str, Any]]:
@@ -74,7 +83,7 @@ def members(file: Path, name: str) -> list[zipfile.ZipInfo]:
     try:
         with zipfile.ZipFile(file) as archive:
             infos = archive.infolist()
-    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError) as error:
+    except ZIP_ERRORS as error:
         raise DataError(
             f"it is no zip, or damaged: {error}", place=str(file), remedy=_AGAIN
         ) from None
@@ -96,6 +105,54 @@ def check_unfolding(archive: zipfile.ZipFile, path: Path) -> None:
             place=str(path),
             remedy="Take the file from where you trust it.",
         )
+
+
+_SHEET_ROWS = 1 << 20
+"""The most rows that a sheet can have."""
+
+
+def sheet_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of an Excel sheet, which is a zip of XML.
+
+    Every cell is read as text, because a sheet makes numbers of answers that look like some.
+    """
+    from xml.etree.ElementTree import ParseError
+
+    try:
+        import openpyxl  # type: ignore[import-untyped]
+    except ModuleNotFoundError:
+        raise DataError(
+            "Excel sheets are read with openpyxl, which is not installed",
+            place=str(path),
+            remedy="Run: pip install 'hqm-audit[logs]', or save the sheet as .tsv.",
+        ) from None
+    try:
+        with zipfile.ZipFile(path) as archive:
+            check_unfolding(archive, path)
+        with closing(openpyxl.load_workbook(path, read_only=True, data_only=True)) as book:
+            sheet = book.worksheets[0]
+            # a sheet that claims more columns than it has would fill every row with empty cells
+            sheet.reset_dimensions()
+            rows = [*islice(sheet.iter_rows(values_only=True), _SHEET_ROWS + 1)]
+    # entities that unfold without end, as of a file that means harm, are a ParseError
+    except (*ZIP_ERRORS, KeyError, TypeError, AttributeError, IndexError, ParseError) as error:
+        raise DataError(f"it is no Excel sheet: {error}", place=str(path)) from None
+    if len(rows) > _SHEET_ROWS:
+        raise DataError(f"it has more than {_SHEET_ROWS:,} rows, as no sheet has", place=str(path))
+    first, *others = rows or [()]
+    names = [_cell_text(cell).strip() for cell in first]
+    unique_columns([name for name in names if name], f"{path}:1")
+    return [
+        dict(zip_longest(names, map(_cell_text, row[: len(names)]), fillvalue=""))
+        for row in others
+        if any(cell is not None for cell in row)
+    ]
+
+
+def _cell_text(cell: Any) -> str:
+    if cell is None:
+        return ""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 
 @contextmanager
@@ -124,7 +181,7 @@ def _opened(file: Path, member: str, place: str) -> Iterator[IO[bytes]]:
     try:
         with zipfile.ZipFile(file) as archive, archive.open(named[0]) as stream:
             yield stream
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError) as error:
+    except ZIP_ERRORS as error:
         raise DataError(
             f"it cannot be read from the zip: {error}", place=place, remedy=_AGAIN
         ) from None

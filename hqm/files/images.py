@@ -344,6 +344,8 @@ class ZipImages:
         """
         import zipfile
 
+        from hqm.files.archives import ZIP_ERRORS
+
         try:
             with zipfile.ZipFile(self.file) as archive:
                 members = [member for member in archive.infolist() if not member.is_dir()]
@@ -351,7 +353,7 @@ class ZipImages:
             raise ImageError(
                 "there is no such file", place=str(self.file), remedy="Correct --images."
             ) from None
-        except (zipfile.BadZipFile, OSError) as error:
+        except ZIP_ERRORS as error:
             raise ImageError(f"it is no zip, or damaged: {error}", place=str(self.file)) from None
         by_name: dict[str, Any] = {}
         for member in members:
@@ -368,7 +370,8 @@ class ZipImages:
 
     def path(self, name: str) -> Path:
         import zipfile
-        import zlib
+
+        from hqm.files.archives import ZIP_ERRORS
 
         name = safe_name(name)
         place = f"{self.file}: {name}"
@@ -392,7 +395,7 @@ class ZipImages:
         try:
             with zipfile.ZipFile(self.file) as archive, archive.open(member) as stream:
                 self._done[name] = keep(stream, place)
-        except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError) as error:
+        except ZIP_ERRORS as error:
             raise ImageError(
                 f"it cannot be read from the zip: {error}",
                 place=place,

@@ -15,20 +15,21 @@ import csv
 import io
 import json
 import re
+import stat
 import tomllib
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, Protocol, TextIO, get_args
-from zipfile import BadZipFile
 
 from pydantic import BaseModel
 
 from hqm.errors import DataError, meant
+from hqm.files.whole import write_text
 from hqm.text import unique_columns
 
 # for every reader of CSV: Python's own limit of 131,072 characters a field is shorter than some
@@ -94,6 +95,22 @@ def _unpacked(raw: bytes, path: Path) -> bytes:
     return text
 
 
+def check_is_file(path: Path) -> None:
+    """Refuse a pipe, and a device that never ends; nothing, and what is missing, is no concern of
+    this.
+    """
+    try:
+        kind = path.stat().st_mode
+    except (OSError, ValueError):
+        return
+    if stat.S_ISFIFO(kind) or (stat.S_ISCHR(kind) and path.name != "null"):
+        raise DataError(
+            "it is a pipe or a device, and no file",
+            place=str(path),
+            remedy="Write what comes out of it into a file.",
+        )
+
+
 def read_text(path: Path | str, encoding: str = "utf-8") -> str:
     """The text of a file, its byte-order mark removed; of a missing file, that of the file with
     `.gz` behind its name. What gzip packed is unpacked.
@@ -104,6 +121,7 @@ def read_text(path: Path | str, encoding: str = "utf-8") -> str:
         The file is missing, or not in the encoding; the sentence names the first bad byte.
     """
     path = Path(path)
+    check_is_file(path)
     try:
         packed = path.with_name(f"{path.name}.gz")
         raw = (packed if packed.is_file() and not path.exists() else path).read_bytes()
@@ -158,12 +176,15 @@ def read_records(path: Path | str, encoding: str = "utf-8") -> list[dict[str, An
         The file cannot be read, or a record is not a JSON object; the place is given with the line.
     """
     path = Path(path)
+    check_is_file(path)
     if path.suffix.lower() == ".parquet":
         from hqm.files.parquet import read_rows
 
         return read_rows(path)
     if path.suffix.lower() == ".xlsx":
-        return _sheet_rows(path)
+        from hqm.files.archives import sheet_rows
+
+        return sheet_rows(path)
     text = read_text(path, encoding)
     if path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
         return list(_whole_rows(text, path))
@@ -209,10 +230,8 @@ def _is_array(text: str) -> bool:
 
 
 def write_records(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write records as JSON lines."""
-    path.write_text(
-        "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), encoding="utf-8"
-    )
+    """Write records as JSON lines, whole or not at all."""
+    write_text(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
 
 
 def _whole_rows(text: str, path: Path) -> Iterator[dict[str, Any]]:
@@ -266,42 +285,6 @@ def text_rows(
             yield number, begins, cells
             number += 1
         begins = lines.number + 1
-
-
-def _sheet_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of an Excel sheet.
-
-    Every cell is read as text, because a sheet makes numbers of answers that look like some.
-    """
-    from xml.etree.ElementTree import ParseError
-
-    try:
-        import openpyxl  # type: ignore[import-untyped]
-    except ModuleNotFoundError:
-        raise DataError(
-            "Excel sheets are read with openpyxl, which is not installed",
-            place=str(path),
-            remedy="Run: pip install 'hqm-audit[logs]', or save the sheet as .tsv.",
-        ) from None
-    try:
-        with closing(openpyxl.load_workbook(path, read_only=True, data_only=True)) as book:
-            first, *others = [*book.worksheets[0].iter_rows(values_only=True)] or [()]
-    # entities that unfold without end, as of a file that means harm, are a ParseError
-    except (BadZipFile, KeyError, ValueError, OSError, ParseError) as error:
-        raise DataError(f"it is no Excel sheet: {error}", place=str(path)) from None
-    names = [_cell_text(cell).strip() for cell in first]
-    unique_columns([name for name in names if name], f"{path}:1")
-    return [
-        dict(zip(names, map(_cell_text, row), strict=False))
-        for row in others
-        if any(cell is not None for cell in row)
-    ]
-
-
-def _cell_text(cell: Any) -> str:
-    if cell is None:
-        return ""
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 
 def _plain_lines(text: str) -> list[dict[str, Any]] | None:
@@ -447,6 +430,7 @@ def open_table(path: Path, label: str = "") -> Table:
             )
         if not path.exists():
             raise DataError("there is no such file", place=label, remedy="Correct the path.")
+        check_is_file(path)
     except ValueError as error:  # a path with a NUL character
         raise DataError(
             f"it cannot be read: {error}", place=label, remedy="Correct the path."

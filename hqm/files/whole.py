@@ -94,6 +94,11 @@ def whole_folder(folder: Path) -> Iterator[Path]:
                 target.mkdir(exist_ok=True)
             else:
                 path.replace(target)
+    except DataError as error:
+        if str(beside) not in error.place:
+            raise
+        place = error.place.replace(str(beside), str(folder))
+        raise DataError(error.what, place=place, remedy=error.remedy) from None
     except OSError as error:
         # a full disk names no file, a copy both; what could not be read names one elsewhere
         names = [str(name) for name in (error.filename, error.filename2) if name]

@@ -16,7 +16,6 @@ original and from each other, or the item is left out.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
@@ -28,8 +27,7 @@ from typing import Any
 
 from hqm.errors import DataError, NoRule, UsageError
 from hqm.files.cache import is_url, safe_name
-from hqm.files.records import placed_records, take
-from hqm.files.whole import write_text
+from hqm.files.records import placed_records, take, write_records
 from hqm.forms.find_question import mode_of, question_of
 from hqm.forms.grammar import Rewrite
 from hqm.forms.negate import PLAINEST, at_head, flip, quoted, statement_of, whole
@@ -332,7 +330,7 @@ def write_form(form: Form, path: Path) -> None:
     """Write a form as JSON lines: the items, then what was left out."""
     rows = [item.to_dict() for item in form.items]
     rows += [{"id": out.id, "prompt": out.prompt, "left_out": out.reason} for out in form.left_out]
-    write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    write_records(path, rows)
 
 
 def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:

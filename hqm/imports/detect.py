@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from hqm.errors import AnswerError, HQMError, UsageError
+from hqm.files.records import check_is_file
 from hqm.imports import answer_table, readers
 from hqm.imports.row import Log, LogFile
 
@@ -76,6 +77,7 @@ def read_logs(
     logs = []
     for path in paths:
         if not path.is_dir():
+            check_is_file(path)
             log = _read(path, source, columns, named=True)
             logs += [log] if log is not None else []
             continue

@@ -4,7 +4,6 @@ forms and runs.
 
 from __future__ import annotations
 
-import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +12,7 @@ from typing import Any, Protocol, cast
 
 from hqm.errors import AnswerError, HQMError, UsageError
 from hqm.files.records import placed_records, read_records, whole_number
-from hqm.imports.detect import read_logs, written_by_tool
+from hqm.imports.detect import TABLE, read_logs, written_by_tool
 from hqm.imports.match import (
     SHOWN,
     Matched,
@@ -39,7 +38,7 @@ from hqm.imports.row import (
     one_of,
 )
 from hqm.signature import canonical_json, sha256_file
-from hqm.text import SHORT, storable
+from hqm.text import KEY, SHORT, plain_name, storable
 from hqm.types import ORIGINAL, STATES, Form, Item, Response, State, is_scale
 
 Key = tuple[str, str, int]
@@ -416,6 +415,15 @@ def read_recorded(
             logs.append(path)
         else:
             recordings += _plain_or_released(benchmark, path, forms)
+    if recordings and (
+        settings.source not in ("auto", TABLE)
+        or (settings.respondent, settings.run) != (None, None)
+    ):
+        raise UsageError(
+            "--from, --respondent and --run are for logs of other tools",
+            place=recordings[0].source,
+            remedy="The rows of HQM's own format name their respondent and run.",
+        )
     of_files = [
         MatchReport(
             path=each.source,
@@ -484,6 +492,10 @@ class Recording:
     """
     other_keys: int = field(default=0, compare=False)
     """Rows that name another right answer than the benchmark."""
+
+    def __post_init__(self) -> None:
+        # a log may name its model by an address that holds a key, and a name is stored and printed
+        object.__setattr__(self, "respondent", KEY.sub("<key>", self.respondent))
 
 
 def _name(value: Any, what: str, place: str) -> str:
@@ -718,7 +730,7 @@ class _Reader:
             raise AnswerError(f"the benchmark has no item {key!r}", place=place)
         named, run = record.get("respondent", stem), record.get("run", 0)
         name = storable(_name(named, "respondent", place))
-        same = self._looks.setdefault(unicodedata.normalize("NFC", name).strip(), name)
+        same = self._looks.setdefault(plain_name(name), name)
         if same != name:
             raise AnswerError(
                 f"the respondents {same!r} and {name!r} look the same",

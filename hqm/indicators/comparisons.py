@@ -13,14 +13,12 @@ from hqm.benchmark.adapter import Calibration
 from hqm.imports.human_labels import HUMAN
 from hqm.indicators.cases import Case, Protocol, case, family_of
 from hqm.indicators.indicator import (
-    AGREEMENT,
     CONSISTENCY,
     CRITERION,
     DISCRIMINABILITY,
     GENERALIZABILITY,
     ITEMS,
     ORACLE,
-    RELIABILITY,
     SHORT_FORM,
     SOLVABILITY,
     TYPES,
@@ -69,7 +67,7 @@ def _result(case: Case, indicator: Indicator, value: float | Coefficient | Resul
     if result.coefficient.status == "ok" and not math.isfinite(result.coefficient.value):
         missing = Coefficient.absent("degenerate", "too few answers were scored to determine it")
         return Result(missing, result.detail, result.flags, result.over)
-    least, most = _range(indicator)
+    least, most = indicator.unit.least, indicator.unit.most
     if result.coefficient.value < least - 1e-9 or result.coefficient.value > most + 1e-9:
         outside = Coefficient.absent(
             "degenerate",
@@ -85,15 +83,6 @@ def _result(case: Case, indicator: Indicator, value: float | Coefficient | Resul
     ):
         return Result(_repeats(result.coefficient), result.detail, result.flags, result.over)
     return result
-
-
-def _range(indicator: Indicator) -> tuple[float, float]:
-    """The least and the greatest value of an indicator.
-
-    A reliability or agreement below -1 says no more than that the scores go against one another.
-    """
-    unit = indicator.unit
-    return (-1.0 if unit in (AGREEMENT, RELIABILITY) else unit.least), unit.most
 
 
 def _repeats(value: Coefficient) -> Coefficient:
@@ -237,7 +226,7 @@ def _signature(case: Case, name: str, method: str, respondents: int, items: int)
 
 def _inside(span: Interval, indicator: Indicator) -> Interval:
     """An interval without the values that the indicator cannot have; an open end stays open."""
-    least, most = _range(indicator)
+    least, most = indicator.unit.least, indicator.unit.most
     low, high = min(max(span.low, least), most), max(min(span.high, most), least)
     return replace(span, low=low, high=math.inf if span.high == math.inf else high)
 

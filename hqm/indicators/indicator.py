@@ -146,13 +146,15 @@ class Unit:
 
 
 SCORE = Unit("in the metric's units", kind="score")
+SCORE_WIDTH = Unit("in the metric's units", 0, kind="score")
 SHARE = Unit("share", 0, 1, kind="share")
 SHARE_DIFFERENCE = Unit("share", -1, 1, kind="share")
 SHARE_OF_REST = Unit("share", most=1, kind="share")
 """Below blind answers there is no end: all wrong where they are right nine times of ten is −9."""
 CORRELATION = Unit("correlation, −1 to 1", -1, 1)
-AGREEMENT = Unit("agreement, 1 is full", most=1)
-RELIABILITY = Unit("reliability, 1 is full", most=1)
+AGREEMENT = Unit("agreement, 1 is full", -1, 1)
+RELIABILITY = Unit("reliability, 1 is full", -1, 1)
+"""Below -1 both say no more than that the scores go against one another."""
 ITEM_COUNT = Unit("items", 0)
 ANSWER_COUNT = Unit("answers", 0)
 CUES = Unit("cues", 0)

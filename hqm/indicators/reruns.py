@@ -22,7 +22,7 @@ from hqm.indicators.indicator import (
     P_VALUE,
     RELIABILITY,
     RUNS,
-    SCORE,
+    SCORE_WIDTH,
     SHARE,
     SHARE_DIFFERENCE,
     TEST_RETEST,
@@ -291,7 +291,7 @@ _OF_RUNS = (
     ),
     Indicator(
         name="sem",
-        unit=SCORE,
+        unit=SCORE_WIDTH,
         title="standard error of measurement, pooled",
         family=_RETEST_FAMILY,
         needs=(RUNS,),
@@ -305,7 +305,7 @@ _OF_RUNS = (
     ),
     Indicator(
         name="mdc95",
-        unit=SCORE,
+        unit=SCORE_WIDTH,
         title="smallest real difference, pooled",
         family=_RETEST_FAMILY,
         needs=(RUNS,),

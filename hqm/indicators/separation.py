@@ -12,6 +12,7 @@ from hqm.indicators.indicator import (
     DISCRIMINABILITY,
     MEAN_OF_ITEMS,
     SCORE,
+    SCORE_WIDTH,
     SHARE,
     SHARE_OF_REST,
     Indicator,
@@ -301,7 +302,7 @@ indicators = (
     ),
     Indicator(
         name="minimum_difference",
-        unit=SCORE,
+        unit=SCORE_WIDTH,
         family=_FAMILY,
         needs=_PAIRS,
         compute=_minimum_difference,
@@ -315,7 +316,7 @@ indicators = (
     ),
     Indicator(
         name="minimum_difference_holm",
-        unit=SCORE,
+        unit=SCORE_WIDTH,
         title="minimum difference, any pair (Holm)",
         family=_FAMILY,
         needs=_PAIRS,

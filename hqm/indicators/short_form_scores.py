@@ -12,6 +12,7 @@ from hqm.indicators.cases import Case
 from hqm.indicators.indicator import (
     CORRELATION,
     SCORE,
+    SCORE_WIDTH,
     SHARE,
     SHORT_FORM,
     Indicator,
@@ -152,7 +153,7 @@ indicators = (
     ),
     Indicator(
         name="mean_error",
-        unit=SCORE,
+        unit=SCORE_WIDTH,
         title="mean error of the short form",
         family=_FAMILY,
         needs=_NEEDS,

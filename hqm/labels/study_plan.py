@@ -7,7 +7,6 @@ and nothing else of the row.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections import deque
@@ -20,8 +19,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from hqm.errors import DataError, DesignError, UsageError
-from hqm.files.records import read_records, take
-from hqm.files.whole import write_text
+from hqm.files.records import read_records, take, write_records
 from hqm.imports.human_labels import ADJUDICATION as ADJUDICATION
 from hqm.imports.human_labels import LEAST_PROBABILITY
 from hqm.psychometrics import (
@@ -179,8 +177,7 @@ def write_plan(plan: LabelPlan, path: Path) -> None:
     header |= {name: _relative(str(header[name]), folder) for name in _PLACES if header[name]}
     if _is_path(plan.benchmark):
         header["benchmark"] = f"./{_relative(plan.benchmark, folder)}"
-    lines = [header, *(row.to_dict() for row in plan.rows)]
-    write_text(path, "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines))
+    write_records(path, [header, *(row.to_dict() for row in plan.rows)])
 
 
 def read_plan(path: Path) -> LabelPlan:

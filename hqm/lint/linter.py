@@ -16,7 +16,6 @@ from pydantic import ValidationError
 
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.card import Card
-from hqm.benchmark.corrected_keys import read_key
 from hqm.benchmark.findings import (
     CODES,
     NO_COPIES,
@@ -26,7 +25,7 @@ from hqm.benchmark.findings import (
     code_of,
     group_by_type,
 )
-from hqm.benchmark.items import cut, item_of, item_type
+from hqm.benchmark.items import cut, id_twice, item_of, item_type
 from hqm.benchmark.registry import folder_of_card, groups, load, make
 from hqm.errors import DataError, FieldError, HQMError, ImageError, UsageError
 from hqm.files.cache import is_url, safe_name
@@ -36,6 +35,7 @@ from hqm.lint.answer_leaks import WORDS, can_leak, check_leaks, check_places, ch
 from hqm.lint.picture_checks import Pictures, check_images
 from hqm.lint.question_checks import WORDING_FINDINGS, check_wordings, check_words
 from hqm.psychometrics import Stratum
+from hqm.text import plain_name
 from hqm.types import ORIGINAL, PARALLEL, Form, Item
 
 # --- reading a card and its items, fault by fault ---
@@ -143,10 +143,13 @@ def read_form(card: Card, data: Path, faults: Faults) -> Form:
         faults.add("items-unreadable", "it has no items", str(path))
     for place, record in records:
         item = _item(record, card, place, faults)
-        if item is not None and item.id in items:
-            faults.add("id-twice", f"the id {item.id!r} stands twice", place)
-        elif item is not None:
-            items[item.id] = item
+        if item is None:
+            continue
+        look = plain_name(item.id)
+        if look in items:
+            faults.add("id-twice", id_twice(items[look].id, item.id), place)
+        else:
+            items[look] = item
     return Form(ORIGINAL, tuple(items.values()))
 
 
@@ -345,6 +348,7 @@ def lint_benchmarks(
     key: Path | None = None,
     forms: Mapping[str, Path] = MappingProxyType({}),
     selection: Selection = EVERYTHING,
+    private: bool = False,
     **reading: Any,
 ) -> list[Checked]:
     """Check the benchmarks that a name stands for; faults become findings, and the check goes on
@@ -364,6 +368,9 @@ def lint_benchmarks(
     selection
         The findings that are wanted: where none is about wordings, forms that nobody brought are
         not written.
+    private
+        Fetch pictures that lie on the web, from private networks too; without it, what is not
+        fetched yet is not looked at.
 
     Raises
     ------
@@ -401,16 +408,13 @@ def lint_benchmarks(
         if benchmark is None:
             linted.append(Checked(Path(member).resolve().name, "", tuple(faults.all())))
             continue
-        linted.append(
-            _checked(
-                benchmark,
-                cut(form, benchmark.name, part, limit) if form.items else form,
-                faults,
-                forms,
-                worded,
-            )
-        )
+        form_checked = cut(form, benchmark.name, part, limit) if form.items else form
+        if private:
+            benchmark.pictures.fetch([i.image for i in form_checked.items if i.image], private=True)
+        linted.append(_checked(benchmark, form_checked, faults, forms, worded))
         if key is not None and form.items:
+            from hqm.benchmark.corrected_keys import read_key
+
             corrected = read_key(key, benchmark).applied(form)
             by_key = _checked(
                 benchmark, cut(corrected, benchmark.name, part, limit), Faults(), {}, worded

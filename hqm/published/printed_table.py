@@ -236,6 +236,9 @@ def read_table(path: Path, *, names: bool = True) -> Published:
         for j, (name, better, percent) in enumerate(columns)
     )
     _check_rows(values, about, [rows_named[i] for i in kept], place)
+    for j, column in enumerate(about):
+        if column.scale == 100:
+            _check_scale(column.name, [cells[i][j] for i in kept], place)
     shares = [column.name for column in about if "%" in column.name and column.scale == 1]
     notes += [
         f"the heading {name!r} says per cent, its numbers are read as shares of 1"
@@ -451,6 +454,36 @@ def _column(
     # a rate above 1 is in per cent, however many cells hold what no rate is
     rate = len(name) > 1 and bool(metric_of(name)[0]) and bool(len(known)) and known.max() > 1.5
     return Column(name, _scale(known, percent=said or rate or bool(marked)), better, decimals)
+
+
+def _check_scale(name: str, cells: Sequence[PrintedCell], place: str) -> None:
+    """Check that no shares of 1 stand among the percents of a column: times 100 they would be as
+    large as the others, and they have more decimals, or are a third of the column.
+
+    Raises
+    ------
+    DataError
+        Some do.
+    """
+    large = [cell for cell in cells if cell.value > 1.5]
+    small = [cell for cell in cells if 0 < cell.value < 1 and not cell.percent]
+    if not small or len(large) < 2:
+        return
+    values = [cell.value for cell in large]
+    as_large = all(min(values) / 2 <= 100 * cell.value <= 2 * max(values) for cell in small)
+    finer = min(map(_decimals, small)) > max(map(_decimals, large))
+    several = len(small) >= max(2, len(large) / 2)
+    if as_large and np.median(values) >= 20 and (finer or several):
+        raise DataError(
+            f"{small[0].text!r} stands in the column {name!r} beside {large[0].text!r}: one is a"
+            " share of 1, the other a percent",
+            place=place,
+            remedy="Write all of them on one scale.",
+        )
+
+
+def _decimals(cell: PrintedCell) -> int:
+    return len(cell.text.partition(".")[2])
 
 
 def _check_rows(values: Array, about: Sequence[Column], names: Sequence[str], place: str) -> None:

@@ -17,12 +17,13 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from hqm.errors import UsageError
 from hqm.imports.log_answers import Recording
 from hqm.respondents.kinds import Kind, kind_of, unknown
 from hqm.signature import digest
+from hqm.text import KEY
 from hqm.types import Response
 
 
@@ -157,8 +158,13 @@ _SECRET = re.compile(
     r"(api|access|auth|secret).?(key|token)|^(key|token|secret|password|authorization|bearer)$",
     re.I,
 )
-KEY = re.compile(r"\b(?:(?:sk|pk|rk|hf|gsk|xai|tok|token|key)[-_]|AIza)[A-Za-z0-9_-]{16,}")
-"""How the keys of servers begin."""
+_KEY_IN_PATH = re.compile(
+    r"(?i:sk|pk|rk|gsk|xai|tok|token|key|api.?key|secret|bearer)[-_.:=].{3,}"
+    r"|(?=(?:[A-Za-z]*\d){3})(?=\d*[A-Za-z])[A-Za-z0-9]{20,}"
+)
+"""What a part of an address is when it is likely a key: it begins as one, or is long and drawn at
+random.
+"""
 _NEAR = 0.84
 """How alike a setting that is handed on must be to one of ours to be taken for its misspelling."""
 _KEYS = (
@@ -173,8 +179,12 @@ def _check_address(at: str, place: str) -> None:
     """
     if "@" in at:
         raise UsageError("the address holds a user's name or password", place=place, remedy=_KEYS)
-    if KEY.search(at):
-        raise UsageError("the address holds a key", place=place, remedy=_KEYS)
+    parts_of_path = re.split(r"[/?&;,]", unquote(at))
+    if KEY.search(unquote(at)) or any(map(_KEY_IN_PATH.fullmatch, parts_of_path)):
+        remedy = (
+            f"{_KEYS} An address that cannot do without it goes into the variable OPENAI_BASE_URL."
+        )
+        raise UsageError("the address holds a key", place=place, remedy=remedy)
     try:
         parts = urlsplit(at)
         usable = (

@@ -11,7 +11,6 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -20,6 +19,7 @@ from typing import Any, Literal
 
 from hqm.errors import DataError, RespondentError, UsageError
 from hqm.files.records import placed_records, take
+from hqm.text import plain_name
 
 GROUP = "hqm.respondents"
 SERVER = (
@@ -271,7 +271,7 @@ def infer_family(name: str) -> str:
     >>> [infer_family(n) for n in ("otter-9b", "otter2-image", "model-a", "model-b", "model-1")]
     ['otter', 'otter', 'model-a', 'model-b', 'model-1']
     """
-    short = _plain(short_name(name)).lower()
+    short = plain_name(short_name(name)).lower()
     known = _KNOWN.match(short)
     if known is not None and known.lastgroup:
         return known.lastgroup
@@ -295,7 +295,9 @@ def read_families(path: Path) -> dict[str, str]:
     """
     families: dict[str, str] = {}
     for place, record in placed_records(path):
-        name, family = (_plain(str(take(record, key, place))) for key in ("respondent", "family"))
+        name, family = (
+            plain_name(str(take(record, key, place))) for key in ("respondent", "family")
+        )
         if families.setdefault(name, family) != family:
             raise DataError(f"{name!r} has two families", place=place, remedy="Keep one.")
     return families
@@ -340,10 +342,5 @@ def told_from_names(respondents: Sequence[str], given: Mapping[str, str] | None 
 
 
 def _family_in(given: Mapping[str, str], name: str) -> str:
-    plain = _plain(name)
+    plain = plain_name(name)
     return given.get(plain) or given.get(name) or given.get(short_name(plain)) or ""
-
-
-def _plain(name: str) -> str:
-    """A name as it looks: composed characters, no spaces around."""
-    return unicodedata.normalize("NFC", name).strip()

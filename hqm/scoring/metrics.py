@@ -243,7 +243,13 @@ CHAIR: tuple[Metric, ...] = (
         about="Of the objects there, the share mentioned.",
         scale=UNIT,
     ),
-    Metric("length", mean_of("words"), "neither", about="Mean length of a caption in words."),
+    Metric(
+        "length",
+        mean_of("words"),
+        "neither",
+        about="Mean length of a caption in words.",
+        scale=(0.0, None),
+    ),
 )
 """The metrics of captions over a closed vocabulary of objects (Rohrbach et al. 2018, arXiv
 1809.02156).

@@ -693,7 +693,8 @@ def mean_table(world: World, rows: list[Row]) -> Any:
             if str(row[name]).strip() not in ("", "-"):
                 cell = str(row[name]).removeprefix("<b>").removesuffix("</b>").removesuffix("%")
                 who = str(row[names[0]]).strip().removeprefix("<b>").removesuffix("</b>")
-                put(book, (who, name.strip()), a_number(cell))
+                # papers print the minus of typography
+                put(book, (who, name.strip()), a_number(cell.replace("\u2212", "-")))
     return book
 
 

@@ -212,3 +212,15 @@ def test_an_export_on_a_full_disk_leaves_nothing_of_itself(
     assert (status, "cannot be written" in err) == (1, True)
     made = [*tmp_path.glob("made"), *tmp_path.glob("exported*"), *tmp_path.glob(".hqm-*")]
     assert not [path for path in made if path.is_file() or any(path.rglob("*.*"))]
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_form_that_finds_no_room_is_not_written(tmp_path: Path, run: Run, before: bool) -> None:
+    form = tmp_path / "parallel.jsonl"
+    if before:
+        form.write_text("old")
+    with little_room(1000):
+        status, _, said = run("forms", "shapes_yesno", "--out", form)
+    assert status == 1
+    assert "cannot be written" in said
+    assert [path.read_text() for path in tmp_path.iterdir()] == (["old"] if before else [])

@@ -5,6 +5,7 @@ scales, names that look alike, stores that are none, keys in addresses, weights 
 import io
 import json
 import lzma
+import os
 import re
 import unicodedata
 import zipfile
@@ -18,8 +19,9 @@ import pytest
 from PIL import Image
 
 import hqm
-from hqm.respondents.base import KEY, RespondentName
+from hqm.respondents.base import RespondentName
 from hqm.store.sqlite import connect, writing
+from hqm.text import KEY
 from tests.conftest import Run, needs_torch, write_benchmark
 from tests.messages import pattern_of, tells
 
@@ -126,6 +128,151 @@ def test_rows_of_shares_among_rows_of_percents_are_named(tmp_path: Path, run: Ru
 
 
 @pytest.mark.parametrize(
+    ("column", "refused"),
+    [
+        ("62.5 0.58 71.2 0.66", True),
+        ("62 .58 71", True),
+        ("62.51 0.58 0.71 66.12 71.20", True),
+        ("62.5 0.5 71.2 80.1", False),  # half a percent, as a yes-sayer's specificity is
+        ("0.625 0.58 0.712", False),
+        ("3.2 0.85 4.1", False),
+    ],
+)
+def test_a_share_among_the_percents_of_one_column_is_named(
+    tmp_path: Path, run: Run, column: str, refused: bool
+) -> None:
+    rows = [f"m{i},{cell}" for i, cell in enumerate(column.split())]
+    (tmp_path / "t.csv").write_text("\n".join(["model,a", *rows]))
+    status, _, said = run("table", tmp_path / "t.csv")
+    assert (status, tells(said, "silent.one-column", column="'a'")) == (int(refused), refused)
+
+
+ONCE = [
+    ["audit", "mine", "--out", "a", "--out", "b"],
+    ["audit", "mine", "--runs", "1", "--runs", "2"],
+    ["audit", "mine", "--store", "a", "--store", "a"],
+    ["check", "mine", "--images", "a", "--images", "b"],
+    ["import", "a.jsonl", "--benchmark", "mine", "--store", "a", "--store", "b"],
+    ["report", "a", "--to", "a.tex", "--to", "b.tex"],
+    ["compare", "a", "b", "--to", "a.tex", "--to", "b.tex"],
+    ["label", "plan", "mine", "--out", "a", "--out", "b"],
+    ["gate", "a", "--policy", "a", "--policy", "b"],
+]
+
+
+@pytest.mark.parametrize("words", ONCE, ids=lambda words: words[0])
+def test_an_option_that_takes_one_value_is_given_once(run: Run, words: list[str]) -> None:
+    status, _, said = run(*words)
+    assert status == 2
+    assert tells(said, "silent.given-twice", option=words[-2], times=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("--set batch", ["--set", "batch=1", "--set", "batch=2"]),
+        ("--form a", ["--form", "a=x.jsonl", "--form", "a=y.jsonl"]),
+    ],
+)
+def test_a_name_that_is_given_two_values_is_refused(run: Run, name: str, words: list[str]) -> None:
+    status, _, said = run("audit", "shapes_vqa", *words)
+    assert status == 2
+    assert tells(said, "silent.twice", option=name)
+
+
+@pytest.mark.parametrize("other", ["q0 ", " q0", "q\u200b0", "q0\u00a0"])
+def test_items_whose_ids_look_the_same_are_refused(tmp_path: Path, run: Run, other: str) -> None:
+    _, rows = benchmark(tmp_path)
+    folder = write_benchmark(tmp_path / "twice", [*rows, {**rows[0], "id": other}])
+    with pytest.raises(hqm.DataError, match=pattern_of("silent.ids-alike")):
+        hqm.load(str(folder)).original.items  # noqa: B018
+    status, out, _ = run("check", folder)
+    assert (status, tells(out, "silent.ids-alike")) == (1, True)
+    table = "id,question,answer\n" + "".join(
+        f"{row['id']},{row['prompt']},{row['target']}\n"
+        for row in [*rows, {**rows[1], "id": other}]
+    )
+    (tmp_path / "t.csv").write_text(table)
+    status, _, said = run("new", tmp_path / "made", "--from", tmp_path / "t.csv")
+    assert (status, "'q0'" in said) == (1, True)  # cells are read without the spaces around them
+
+
+@pytest.mark.parametrize("row", [{"item": None}, {"item": ""}, {"respondent": None}])
+def test_scores_of_nothing_and_of_nobody_are_refused(tmp_path: Path, row: Row) -> None:
+    from hqm.comparison.beside_people import read_scores
+
+    file = tmp_path / "scores.jsonl"
+    file.write_text(json.dumps({"item": "q0", "respondent": "ma", "chair": 0.5, **row}))
+    with pytest.raises(hqm.DataError, match=pattern_of("silent.nobody")):
+        read_scores(file)
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.eval", "a.xlsx", "a.parquet"])
+@pytest.mark.parametrize("command", ["audit", "import", "new"])
+def test_a_pipe_is_no_file(tmp_path: Path, run: Run, command: str, name: str) -> None:
+    """Nothing is ever written into it: who opens it waits."""
+    folder, _ = benchmark(tmp_path)
+    os.mkfifo(pipe := tmp_path / name)
+    words = {
+        "audit": ["audit", folder, "--recorded", pipe, "--out", tmp_path / "o"],
+        "import": ["import", pipe, "--benchmark", folder, "--store", tmp_path / "s.sqlite"],
+        "new": ["new", tmp_path / "made", "--from", pipe],
+    }[command]
+    status, _, said = run(*words)
+    assert (status, tells(said, "silent.pipe")) == (1, True)
+
+
+def test_what_says_nothing_of_these_answers_is_refused(tmp_path: Path, run: Run) -> None:
+    """A run that no store holds, and options of logs beside rows that name respondent and run."""
+    folder, rows = benchmark(tmp_path)
+    answers = recorded(tmp_path / "a.jsonl", rows, ALIKE["all say yes"], 1)
+    into = ["--benchmark", folder, "--store", tmp_path / "s.sqlite"]
+    for words in (["--run", 10**30], ["--run", 3], ["--respondent", "x"], ["--from", "zzz"]):
+        assert run("import", answers, *into, *words)[0] == 2, words
+
+
+@pytest.mark.parametrize("types", [["ocr", "ocr"], ["ocr", ""]])
+def test_a_type_is_claimed_once_and_by_a_name(tmp_path: Path, run: Run, types: list[str]) -> None:
+    folder = write_benchmark(tmp_path / "typed", benchmark(tmp_path)[1], types=types)
+    status, out, _ = run("check", folder)
+    assert (status, tells(out, "silent.types")) == (1, True)
+
+
+def test_a_key_in_the_name_of_a_recorded_respondent_is_not_stored(tmp_path: Path, run: Run) -> None:
+    folder, rows = benchmark(tmp_path)
+    key = "sk-abc123def456ghi789"
+    records = [
+        {"item": row["id"], "respondent": f"openai/x@http://h/{key}/v1", "answer": "yes"}
+        for row in rows
+    ]
+    answers = tmp_path / "a.jsonl"
+    answers.write_text("".join(json.dumps(record) + "\n" for record in records))
+    status, out, said = run("audit", folder, "--recorded", answers, "--out", tmp_path / "o")
+    assert status == 0, said
+    held = [path.read_bytes() for path in (tmp_path / "o").rglob("*") if path.is_file()]
+    assert not any(key.encode() in content for content in [*held, out.encode(), said.encode()])
+
+
+def test_check_fetches_pictures_of_a_private_network_where_it_may(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hqm.files.web_images import WebImages
+
+    asked: list[bool] = []
+    monkeypatch.setattr(
+        WebImages, "fetch", lambda self, names, private=False: asked.append(private)
+    )
+    rows = [{"id": "q", "prompt": "Is it?", "target": "yes", "image": "a.png"}]
+    folder = write_benchmark(tmp_path / "web", rows)
+    place = ["--images", "http://127.0.0.1:9/pictures"]
+    assert run("check", folder, *place)[0] == run("check", folder, *place, *ALLOWED)[0] == 0
+    assert asked == [True]
+
+
+ALLOWED = ["--set", "allow_private_images=true"]
+
+
+@pytest.mark.parametrize(
     "options", [["--columns", "a,a"], ["--direction", "a=lower", "--direction", "a=higher"]]
 )
 def test_an_option_that_says_two_things_is_refused(
@@ -163,9 +310,18 @@ def test_no_key_stands_in_a_name_or_in_the_lock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = "sk-" + "a1" * 16
-    with pytest.raises(hqm.UsageError) as refused:
-        RespondentName.parse(f"openai/x@http://127.0.0.1:9/{key}/v1")
-    assert key not in str(refused.value)
+    for secret in (
+        key,
+        "sk-abc123",
+        "%73k-abc123",
+        "Key=abc123",
+        "a8f5f167f44f4964e6c998dee827110c",
+    ):
+        with pytest.raises(hqm.UsageError, match=pattern_of("silent.holds-key")) as refused:
+            RespondentName.parse(f"openai/x@http://127.0.0.1:9/{secret}/v1")
+        assert secret not in str(refused.value)
+    for path in ("openai/deployments/gpt-4o-2024-08-06-preview", "keyboard", "tokens/v1"):
+        assert str(RespondentName.parse(f"openai/x@http://h/{path}")).endswith(path)
     assert KEY.sub("<key>", f"at {key}: no") == "at <key>: no"
     monkeypatch.setattr("sys.argv", ["hqm", "audit", f"openai/x@http://h/{key}"])
     with writing(tmp_path / "s.sqlite"):
@@ -412,3 +568,48 @@ def test_a_log_of_likelihoods_holds_no_answers(tmp_path: Path, pair: list[Any]) 
     (tmp_path / "samples_x.jsonl").write_text(json.dumps(record) + "\n")
     with pytest.raises(hqm.AnswerError, match="likelihoods of options"):
         read_logs([tmp_path / "samples_x.jsonl"])
+
+
+def sheet(path: Path, rows: str) -> Path:
+    """A sheet of Excel whose rows are these, in XML."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(("item", "answer"))
+    book.save(path)
+    with zipfile.ZipFile(path) as archive:
+        held = {name: archive.read(name) for name in archive.namelist()}
+    page = "xl/worksheets/sheet1.xml"
+    held[page] = held[page].replace(b"</sheetData>", rows.encode() + b"</sheetData>")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in held.items():
+            archive.writestr(name, content)
+    return path
+
+
+CELL = '<row r="{row}"><c r="{cell}" t="inlineStr"><is><t>{text}</t></is></c></row>'
+
+
+def test_a_sheet_is_read_for_what_it_holds_and_refused_where_it_unfolds(tmp_path: Path) -> None:
+    from hqm.files.records import read_records
+
+    corner = CELL.format(row=1 << 20, cell=f"XFD{1 << 20}", text="x")
+    assert len(read_records(sheet(tmp_path / "corner.xlsx", corner))) == 1
+    far = CELL.format(row=10**11, cell=f"A{10**11}", text="x")
+    with pytest.raises(hqm.DataError, match=pattern_of("silent.sheet-rows")):
+        read_records(sheet(tmp_path / "far.xlsx", far))
+    long = CELL.format(row=2, cell="A2", text="a" * (80 << 20))
+    with pytest.raises(hqm.DataError, match=pattern_of("silent.unfolds")):
+        read_records(sheet(tmp_path / "long.xlsx", long))
+
+
+def test_an_archive_that_is_packed_in_an_unknown_way_is_no_archive(tmp_path: Path) -> None:
+    from hqm.imports.detect import read_logs
+
+    path = tmp_path / "a.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", "{}" * 100)
+    held = path.read_bytes()
+    # the method of compression, in the member's own head and in the directory
+    path.write_bytes(held.replace(b"\x14\0\0\0\x08\0", b"\x14\0\0\0\x61\0"))
+    with pytest.raises(hqm.DataError, match="compression"):
+        read_logs([path])

@@ -56,7 +56,7 @@ def read_log(file: LogFile) -> Log:
 
 
 def _read_archive(path: Path) -> Log:
-    from hqm.files.archives import check_unfolding
+    from hqm.files.archives import ZIP_ERRORS, check_unfolding
 
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
@@ -75,7 +75,7 @@ def _read_archive(path: Path) -> Log:
                 for name, info in sorted(members.items())
                 if name.startswith("samples/") and name.endswith(".json")
             ]
-    except (zipfile.BadZipFile, OSError, struct.error) as error:
+    except ZIP_ERRORS as error:
         raise DataError(f"it is no archive that inspect wrote: {error}", place=str(path)) from None
     return _log(path, header, samples, crashed=start != "header.json")
 
