@@ -38,6 +38,7 @@ from hqm.administration.stored_answers import (
 from hqm.auditing.audit import Audit, BenchmarkAudit
 from hqm.auditing.evidence import Evidence, gather
 from hqm.benchmark.adapter import Benchmark
+from hqm.benchmark.corrected_keys import CorrectedKey, read_key
 from hqm.benchmark.items import cut
 from hqm.benchmark.registry import load_all
 from hqm.commands.options import Judging as JudgingOptions
@@ -76,7 +77,6 @@ from hqm.store.database import Store
 from hqm.types import ORIGINAL, REWORDINGS, Form, Judgement
 
 if TYPE_CHECKING:
-    from hqm.benchmark.corrected_keys import CorrectedKey
     from hqm.decisions.stopping import StoppedRun
 
 
@@ -192,8 +192,6 @@ class Session:
                 "a corrected key belongs to one benchmark",
                 remedy="Name that benchmark alone with --key.",
             )
-        from hqm.benchmark.corrected_keys import read_key
-
         return {self.benchmarks[0].name: read_key(path, self.benchmarks[0])}
 
     # --- who ---
