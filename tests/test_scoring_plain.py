@@ -190,7 +190,7 @@ def test_metrics_say_what_they_are() -> None:
         "yes_ratio": ("neither", False, unit),
         "chair_i": ("lower", False, unit),
         "chair_s": ("lower", True, unit),
-        "length": ("neither", False, free),
+        "length": ("neither", False, (0.0, None)),
     }
     assert [m.sign for m in (BY_ORDER[0], BY_ORDER[-1], CHAIR[0])] == [1, 1, -1]
     plain = Metric("x", lambda t: t["n"])

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hqm.auditing.score_differences import ScoreComparison, compare_scores
 from hqm.benchmark.adapter import Benchmark
@@ -136,6 +135,7 @@ def score_file(
         **({"replies": digest_file(judgements)} if judgements else {}),
         "hqm": __version__,
     }
+    metrics = _metrics_of(benchmark, matrix)
     return FileScore(
         benchmark=benchmark.name,
         part=form.items[0].part or None if len({item.part for item in form.items}) == 1 else None,
@@ -146,7 +146,8 @@ def score_file(
         states={state: counts[state] for state in STATES if counts.get(state)},
         signature=sign(signature),
         mode=benchmark.mode or None,
-        **_values(benchmark, matrix),
+        metrics={m.name: finite(float(m.printed(matrix.units(m).sums)[0])) for m in metrics},
+        by_part=_by_part(matrix, metrics),
         withheld=int(matrix.withheld.sum()),
         criterion=(
             _against_labels(benchmark, matrix, form, criterion, answers.stem) if criterion else {}
@@ -157,23 +158,24 @@ def score_file(
     )
 
 
-def _values(benchmark: Benchmark, matrix: ScoreMatrix) -> dict[str, Any]:
-    """Every metric over all items, and where there are several parts, those over the items of
-    each.
-    """
-    metrics = [m for m in benchmark.metrics if not m.subset or m.subset in matrix.subsets]
+def _metrics_of(benchmark: Benchmark, matrix: ScoreMatrix) -> list[Metric]:
+    """The metrics of all items, and of those subsets that the items have."""
+    return [m for m in benchmark.metrics if not m.subset or m.subset in matrix.subsets]
+
+
+def _by_part(matrix: ScoreMatrix, metrics: Sequence[Metric]) -> dict[str, dict[str, float | None]]:
+    """Every metric over the items of each part, in the order of the items."""
     of_items = np.array([item.part for item in matrix.items])
-
-    def value(metric: Metric, inside: npt.NDArray[np.bool_] | None = None) -> float | None:
-        return finite(float(metric.printed(matrix.units(metric, inside).sums)[0]))
-
     parts = list(dict.fromkeys(of_items.tolist()))
+    if len(parts) < 2:
+        return {}
     return {
-        "metrics": {metric.name: value(metric) for metric in metrics},
-        "by_part": {
-            part: {m.name: value(m, of_items == part) for m in metrics if not m.subset}
-            for part in (parts if len(parts) > 1 else ())
-        },
+        part: {
+            m.name: finite(float(m.printed(matrix.units(m, of_items == part).sums)[0]))
+            for m in metrics
+            if not m.subset
+        }
+        for part in parts
     }
 
 
@@ -185,12 +187,14 @@ def _by_key(
     matrix = _matrix(
         benchmark, corrected, [responses.get(item.id) for item in corrected.items], None
     )
+    metrics = _metrics_of(benchmark, matrix)
     return {
         "key": key.path,
         "changed": sum(name in form.by_id for name in key.changed),
         "left_out": len(form) - len(corrected),
         "n": len(corrected),
-        **_values(benchmark, matrix),
+        "metrics": {m.name: finite(float(m.printed(matrix.units(m).sums)[0])) for m in metrics},
+        "by_part": _by_part(matrix, metrics),
     }
 
 
