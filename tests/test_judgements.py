@@ -439,6 +439,19 @@ def test_rows_that_match_nothing_are_refused_unless_asked_for(
     assert (status, "zoe, who is not audited" in err) == (1, True)
 
 
+def test_a_log_of_judgements_that_its_tool_did_not_write_so_is_refused(
+    run: Run, claims: Path, answers: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "inspect.json"
+    log = {"eval": {"task": "x"}, "plan": {}, "samples": [{"id": 1, "epoch": 1, "scores": 5}]}
+    path.write_text(json.dumps(log))
+    status, _, err = run(
+        "audit", claims, "--recorded", answers, "-q", "--judgements", path, "--out", tmp_path / "o"
+    )
+    assert status == 1
+    assert tells(err, "log.other-layout", tool="inspect")
+
+
 def test_judgements_of_another_answer_are_refused(
     run: Run, claims: Path, answers: Path, tmp_path: Path
 ) -> None:

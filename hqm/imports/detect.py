@@ -102,12 +102,13 @@ def _evaluated_once(logs: Sequence[Log]) -> list[Log]:
     """The logs, without the rows of predictions of which an evaluation is there too: a tool may
     write them once more when it, or a judge, scored them.
     """
+    answered = [answers_of(log) for log in logs]
     evaluations: dict[frozenset[tuple[Any, ...]], list[Log]] = defaultdict(list)
-    for log in logs:
-        evaluations[answers_of(log)].append(log)
+    for log, answers in zip(logs, answered, strict=True):
+        evaluations[answers].append(log)
     kept = []
-    for log in logs:
-        others = [other for other in evaluations[answers_of(log)] if _evaluates(other, log)]
+    for log, answers in zip(logs, answered, strict=True):
+        others = [other for other in evaluations[answers] if _evaluates(other, log)]
         if others:
             note = f"its answers are taken from {others[0].path}, which evaluates them"
             log = replace(log, rows=(), notes=(*log.notes, note))
@@ -220,9 +221,9 @@ def _read(path: Path, source: str, columns: Mapping[str, str] | None, *, named: 
             place=str(path),
             remedy="In VLMEvalKit, set PRED_FORMAT=tsv or json and write the predictions again.",
         )
-    for name, reader in known_readers().items():
-        if source in ("auto", name) and reader.is_log(file):
-            return _log_by(name, reader, file)
+    log = log_of_tool(file, source)
+    if log is not None:
+        return log
     if source not in ("auto", TABLE):
         there = ", ".join(map(repr, file.records[0])) if file.records else "nothing"
         raise AnswerError(
@@ -235,18 +236,29 @@ def _read(path: Path, source: str, columns: Mapping[str, str] | None, *, named: 
     return None
 
 
-def _log_by(name: str, reader: Reader, file: LogFile) -> Log:
-    try:
-        return reader.read_log(file)
-    except HQMError:
-        raise
-    # a list where the tool writes a number, at any depth of a file that is somebody else's
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
-        raise AnswerError(
-            f"it is not laid out as {name} writes it ({type(error).__name__}: {error})",
-            place=str(file.path),
-            remedy=f"Write it again with {name}; if {name} wrote it as it is, please report it.",
-        ) from error
+def log_of_tool(file: LogFile, source: str = "auto") -> Log | None:
+    """The log of a known tool; None for a file that no tool, or not this one, lays out so.
+
+    Raises
+    ------
+    AnswerError
+        The file begins as the tool writes it, and goes on otherwise.
+    """
+    for name, reader in known_readers().items():
+        if source not in ("auto", name) or not reader.is_log(file):
+            continue
+        try:
+            return reader.read_log(file)
+        except HQMError:
+            raise
+        # a list where the tool writes a number, at any depth of a file that is somebody else's
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise AnswerError(
+                f"it is not laid out as {name} writes it ({type(error).__name__}: {error})",
+                place=str(file.path),
+                remedy=f"Write it again with {name}; if {name} wrote it as it is, please report it.",
+            ) from error
+    return None
 
 
 def written_by_tool(path: Path, *, tables: bool = True) -> bool:

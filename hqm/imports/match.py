@@ -84,35 +84,34 @@ def check_questions(
         contradict(wrong, len(rows), path, "Name the file, part or release that was answered.")
 
 
-def check_keys(rows: Sequence[tuple[str, str, Item]], path: Path) -> None:
+def _check_keys(rows: Sequence[tuple[Row, Item]], path: Path) -> None:
     """Refuse yes/no and choice questions of which most rows name another right answer than the
-    benchmark: (place, key, item). A few are corrected keys.
+    benchmark. A few are corrected keys.
     """
-    keyed = [each for each in rows if each[2].task in ("yes_no", "choice")]
-    other = [each for each in keyed if has_other_key(Row(place="", key=each[1]), each[2])]
+    keyed = [(row, item) for row, item in rows if item.task in ("yes_no", "choice")]
+    other = [(row, item) for row, item in keyed if has_other_key(row, item)]
     if 2 * len(other) > len(keyed):
-        _, key, item = other[0]
+        row, item = other[0]
         raise AnswerError(
             f"{len(other)} of {len(keyed)} rows name another right answer than the benchmark: to"
-            f" {item.id} it is {item.target!r:.80}, and {key!r:.80} in the file",
+            f" {item.id} it is {item.target!r:.80}, and {row.key!r:.80} in the file",
             place=str(path),
             remedy="Name the release that was answered, or leave its keys out of the rows.",
         )
 
 
-def check_pictures(rows: Iterable[tuple[str, str, str, Item]], path: Path) -> None:
-    """Refuse rows that name another picture than their item shows: (place, picture, question,
-    item). A name that no item has may be another name of the picture where the question is given.
+def _check_pictures(rows: Sequence[tuple[Row, Item]], path: Path) -> None:
+    """Refuse rows that name another picture than their item shows. A name that no item has may be
+    another name of the picture where the question is given.
     """
-    rows = list(rows)
-    known = {picture_key(item.image) for *_, item in rows if item.image}
+    known = {picture_key(item.image) for _, item in rows if item.image}
     wrong = [
-        f"{place.rpartition(': ')[2]} is about {image!r:.80}, and {item.id} shows"
+        f"{row.place.rpartition(': ')[2]} is about {row.image!r:.80}, and {item.id} shows"
         f" {item.image!r:.80}"
-        for place, image, question, item in rows
+        for row, item in rows
         if item.image
-        and (shown := picture_key(image)) != picture_key(item.image)
-        and (shown in known or not question)
+        and (shown := picture_key(row.image)) != picture_key(item.image)
+        and (shown in known or not row.question)
     ]
     if wrong:
         contradict(wrong, len(rows), path, "Name the file, part or release that was answered.")
@@ -127,10 +126,8 @@ def check_rows(
     check_questions(
         [(row.place, row.question, item) for row, item in rows if item.prompt], path, spelling
     )
-    check_pictures(
-        [(row.place, row.image, row.question, item) for row, item in rows if row.image], path
-    )
-    check_keys([(row.place, row.key, item) for row, item in rows if row.key], path)
+    _check_pictures([(row, item) for row, item in rows if row.image], path)
+    _check_keys([(row, item) for row, item in rows if row.key], path)
 
 
 def join_by_picture(

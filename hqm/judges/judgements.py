@@ -21,7 +21,7 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.judge_api import AGAIN, parse_judge
 from hqm.errors import AnswerError, DataError, UsageError
 from hqm.files.records import read_records
-from hqm.imports.detect import known_readers
+from hqm.imports.detect import log_of_tool
 from hqm.imports.human_labels import HUMAN, respondent_named, short_names
 from hqm.imports.match import MatchReport, match_rows
 from hqm.imports.row import (
@@ -511,12 +511,10 @@ def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[Row]:
     released = benchmark.read_judgements(path, form)
     if released is not None:
         return list(released)
-    file = LogFile(path)
-    for reader in known_readers().values():
-        if reader.is_log(file):
-            rows = [row for row in reader.read_log(file).rows if row.judge]
-            if rows:
-                return [replace(row, judgement=_of_score(row)) for row in rows]
+    log = log_of_tool(LogFile(path))
+    judged = [row for row in log.rows if row.judge] if log is not None else []
+    if judged:
+        return [replace(row, judgement=_of_score(row)) for row in judged]
     try:
         records = read_records(path)
     except DataError:
