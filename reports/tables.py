@@ -383,12 +383,15 @@ def bracketed(low: float | None, high: float | None, digits: int = 3) -> str:
 
 
 def short(name: str) -> str:
-    """The name of a respondent without its kind and folder.
+    """The name of a respondent without its kind, folder and address.
 
     >>> short("hf/shapes:steady"), short("hf/llava-hf/llava-1.5-7b-hf"), short("recorded/llava")
     ('steady', 'llava-1.5-7b-hf', 'llava')
+    >>> short("openai/Qwen/Qwen2-VL@http://127.0.0.1:8000/v1")
+    'Qwen2-VL'
     """
-    return name.partition("?")[0].rpartition("/")[2].rpartition(":")[2] or name
+    plain = name.partition("?")[0].partition("@http")[0]
+    return plain.rpartition("/")[2].rpartition(":")[2] or name
 
 
 def cell(text: str) -> str:

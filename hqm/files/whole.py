@@ -85,7 +85,9 @@ def whole_folder(folder: Path) -> Iterator[Path]:
     beside = folder
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(prefix=".hqm-", dir=folder.parent))
+        # a folder that is there may be another disk than the one above it, or all that may be written
+        where = folder if folder.is_dir() else folder.parent
+        beside = Path(tempfile.mkdtemp(prefix=".hqm-", dir=where))
         yield beside
         folder.mkdir(exist_ok=True)
         for path in sorted(beside.rglob("*")):

@@ -402,7 +402,8 @@ def waiting(done: Done) -> Iterator[Answer]:
 def batches(done: Done) -> Iterator[list[tuple[Request, Response]]]:
     """Yield answers in batches, an empty one after a second without any.
 
-    A batch is released when the caller comes back for the next.
+    A batch is released when the caller comes back for the next. One that the caller cannot store is
+    put back, for whoever ends the asking to release: until then nothing more is asked.
     """
     while True:
         try:
@@ -415,7 +416,11 @@ def batches(done: Done) -> Iterator[list[tuple[Request, Response]]]:
                 came.append(done.get_nowait())
         answers = [answer for part in came if isinstance(part, list) for answer in part]
         if answers:
-            yield [(answer.request, answer.response) for answer in answers]
+            try:
+                yield [(answer.request, answer.response) for answer in answers]
+            except GeneratorExit:
+                done.put(answers)
+                raise
             release(answers)  # the caller has stored them
         for end in came:
             if isinstance(end, BaseException):

@@ -23,6 +23,7 @@ from hqm.signature import canonical_json, digest
 from hqm.store.sqlite import Kept, StoreFile, connect, connect_alone
 from hqm.text import storable
 from hqm.types import Judgement, Response, Row, Usage
+from hqm.version import __version__
 
 # Answers that cannot be stored together are stored one by one, so that one of them loses neither
 # the others nor the run.
@@ -304,20 +305,22 @@ class Store(StoreFile):
             with self._transaction():
                 create(self._db)
             version = self._version()
-        if version != VERSION:
-            what = (
-                "it is no store of HQM"
-                if version is None
-                else f"it is a store of version {version}, not {VERSION}"
-            )
-            raise StoreError(what, place=str(self.path), remedy="Name another file with --store.")
+        if version != str(VERSION):
+            what = {None: "it holds nothing", "none": "it is no store of HQM"}.get(version)
+            remedy = "Name another file with --store."
+            if what is None:
+                made = f"it is a store of version {version:.9}"
+                what = f"{made}, and HQM {__version__} reads version {VERSION}"
+                remedy = f"Install the HQM that made it, or a later one; otherwise: {remedy}"
+            raise StoreError(what, place=str(self.path), remedy=remedy)
         self._db.execute("PRAGMA synchronous=NORMAL")
         self._db.execute("PRAGMA foreign_keys=ON")
         if not readonly and "administrations" not in tables(self._db):
             with self._transaction():
                 create(self._db)
 
-    def _version(self) -> int | str | None:
+    def _version(self) -> str | None:
+        """The version that a store says; "none" of another database, None of an empty one."""
         there = tables(self._db)
         if not there:
             return None
@@ -326,7 +329,7 @@ class Store(StoreFile):
             if "meta" in there
             else None
         )
-        return 0 if row is None else int(row[0]) if str(row[0]).isdecimal() else str(row[0])
+        return "none" if row is None else str(row[0])
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
@@ -336,9 +339,9 @@ class Store(StoreFile):
         except sqlite3.DatabaseError as error:
             text = str(error)
             remedy = "The answers stored so far are safe."
-            if "full" in text:
+            if "full" in text or "disk I/O" in text:  # the latter where a quota is used up
                 what, remedy = (
-                    "the disk is full",
+                    "the disk is full" if "full" in text else f"it cannot be written ({text})",
                     f"Make room and run the same command again. {remedy}",
                 )
             elif "readonly" in text or "unable to open" in text:

@@ -7,9 +7,12 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import resource
+import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,8 +21,11 @@ from typing import Any
 import pytest
 
 import hqm
-from hqm.files.whole import write_text, write_together
-from tests.conftest import Run
+from hqm.files.whole import whole_file, write_text, write_together
+from hqm.store import database
+from tests.conftest import Run, write_benchmark
+from tests.messages import tells
+from tests.servers import PlannedServer, completion
 
 SIZES = [
     (10, 10),
@@ -126,6 +132,14 @@ def test_a_single_file_is_the_old_one_or_the_new_one(tmp_path: Path, size: int) 
     assert [file.name for file in tmp_path.iterdir()] == ["tables.tex"]
 
 
+def test_a_folder_that_is_there_is_written_inside(tmp_path: Path) -> None:
+    """It may be a mounted disk, or all that a user may write to."""
+    with whole_file(tmp_path / "x.jsonl") as part:
+        assert part.parent.parent == tmp_path
+        part.write_text("x")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.jsonl"]
+
+
 def test_half_a_character_is_written_as_its_escape(tmp_path: Path) -> None:
     write_text(tmp_path / "audit.json", '"file-\udcff"')
     assert (tmp_path / "audit.json").read_bytes() == b'"file-\\udcff"'
@@ -224,3 +238,36 @@ def test_a_form_that_finds_no_room_is_not_written(tmp_path: Path, run: Run, befo
     assert status == 1
     assert "cannot be written" in said
     assert [path.read_text() for path in tmp_path.iterdir()] == (["old"] if before else [])
+
+
+def test_a_served_run_on_a_full_disk_ends_at_once_and_goes_on_where_there_is_room(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite's own bound stands for the disk; what came while it filled up is not waited for."""
+    real, pages = database.connect, ["20"]
+
+    def connect(*given: Any, **how: Any) -> sqlite3.Connection:
+        opened = real(*given, **how)
+        opened.execute(f"PRAGMA max_page_count={pages[0]}")
+        return opened
+
+    monkeypatch.setattr(database, "connect", connect)
+    rows = [{"id": f"i{n}", "prompt": f"Is {n} even?", "target": "no"} for n in range(40)]
+    mine, store = write_benchmark(tmp_path / "mine", rows), tmp_path / "store.sqlite"
+    reply = completion("Yes. " + "It is there. " * 100)
+    with PlannedServer(lambda *_: reply, delay=0.02) as server:
+        name = f"openai/tiny@{server.url}?concurrency=4"
+        words = ["audit", mine, "-r", name, "--no-report", "--forms", "original", "--runs", 1]
+        words += ["--store", store]
+        began = time.monotonic()
+        status, _, err = run(*words)
+        assert (status, tells(err, "store.full")) == (1, True)
+        assert time.monotonic() - began < 60, "the patience with a server is 120 s"
+        asked = len(server.asked)
+        pages[0] = "1000"
+        status, out, err = run(*words)
+        assert (status, "errors 0" in out) == (0, True), err
+    kept = int(re.findall(r"stored before (\d+)", out)[0])
+    assert 0 < kept < 40
+    assert asked - kept <= 4
+    assert len(server.asked) - asked == 40 - kept

@@ -7,9 +7,11 @@ import json
 import lzma
 import os
 import re
+import sqlite3
 import unicodedata
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -304,6 +306,33 @@ def test_what_is_no_store_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "loop.sqlite").symlink_to(tmp_path / "loop.sqlite")
     with pytest.raises(hqm.StoreError, match=pattern_of("silent.loop")):
         connect(tmp_path / "loop.sqlite")
+    (tmp_path / "empty.sqlite").touch()
+    with pytest.raises(hqm.StoreError, match=pattern_of("silent.holds-nothing")):
+        hqm.Store(tmp_path / "empty.sqlite", readonly=True)
+    with closing(sqlite3.connect(tmp_path / "other.sqlite")) as other:
+        other.execute("CREATE TABLE things (id)")
+    with pytest.raises(hqm.StoreError, match=pattern_of("silent.no-store")):
+        hqm.Store(tmp_path / "other.sqlite")
+
+
+@pytest.mark.parametrize("version", ["2", "1.5", "", "9" * 5000])
+def test_a_store_of_a_later_hqm_is_told_by_its_version_and_left_as_it_is(
+    tmp_path: Path, run: Run, version: str
+) -> None:
+    path = tmp_path / "s.sqlite"
+    hqm.Store(path).close()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("UPDATE meta SET value = ? WHERE key = 'version'", (version,))
+        db.commit()
+    before = path.read_bytes()
+    for words in (
+        ("audit", "shapes_yesno", "--offline", "--store", path, "-r", "hf/shapes:steady"),
+        ("audit", "shapes_yesno", "--no-report", "--store", path, "-r", "hf/shapes:steady"),
+        ("export", path, "--to", tmp_path / "x.jsonl"),
+    ):
+        status, _, err = run(*words)
+        assert (status, tells(err, "silent.later-store")) == (1, True), err
+    assert path.read_bytes() == before
 
 
 def test_no_key_stands_in_a_name_or_in_the_lock(
