@@ -253,11 +253,11 @@ def test_a_served_run_on_a_full_disk_ends_at_once_and_goes_on_where_there_is_roo
 
     monkeypatch.setattr(database, "connect", connect)
     rows = [{"id": f"i{n}", "prompt": f"Is {n} even?", "target": "no"} for n in range(40)]
-    mine, store = write_benchmark(tmp_path / "mine", rows), tmp_path / "store.sqlite"
+    benchmark, store = write_benchmark(tmp_path / "mine", rows), tmp_path / "store.sqlite"
     reply = completion("Yes. " + "It is there. " * 100)
     with PlannedServer(lambda *_: reply, delay=0.02) as server:
         name = f"openai/tiny@{server.url}?concurrency=4"
-        words = ["audit", mine, "-r", name, "--no-report", "--forms", "original", "--runs", 1]
+        words = ["audit", benchmark, "-r", name, "--no-report", "--forms", "original", "--runs", 1]
         words += ["--store", store]
         began = time.monotonic()
         status, _, err = run(*words)

@@ -53,11 +53,11 @@ def rows(store: Path) -> dict[tuple[Any, ...], str]:
     )
     try:
         with closing(sqlite3.connect(f"{store.as_uri()}?mode=ro", uri=True)) as db:
-            found = db.execute(query).fetchall()
+            stored = db.execute(query).fetchall()
     except sqlite3.OperationalError:
         return {}
-    assert len({row[:5] for row in found}) == len(found)
-    return {row[:6]: row[6] for row in found}
+    assert len({row[:5] for row in stored}) == len(stored)
+    return {row[:6]: row[6] for row in stored}
 
 
 def audit_of(folder: Path) -> dict[str, Any]:
@@ -90,14 +90,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--limit", type=int, default=300)
     parser.add_argument("--concurrency", type=int, default=8)
     parser.add_argument("--model", action="store_true")
-    given = parser.parse_args(arguments)
-    rng, server, kills = random.Random(given.seed), Server(), Counter[str]()
+    options = parser.parse_args(arguments)
+    rng, server, kills = random.Random(options.seed), Server(), Counter[str]()
     twice = again_after_order = 0
     with tempfile.TemporaryDirectory() as place, PlannedServer(server, delay=0.06) as served:
         command = [sys.executable, "-m", "hqm.cli", "audit", "shapes_yesno", "--quiet"]
-        command += ["--limit", str(given.limit)]
-        names = [f"openai/{name}@{served.url}?concurrency={given.concurrency}" for name in "ab"]
-        if given.model:
+        command += ["--limit", str(options.limit)]
+        names = [f"openai/{name}@{served.url}?concurrency={options.concurrency}" for name in "ab"]
+        if options.model:
             names = ["hf/shapes:half-trained", "hf/shapes:trained"]
             command += ["--set", "batch=4"]
         for name in names:
@@ -113,7 +113,7 @@ def main(arguments: list[str] | None = None) -> None:
         assert {key[4:6] for key in expected} == {(0, "ok")}
         unique = set(server.begun)
         round_ = 0
-        while kills.total() < given.kills:
+        while kills.total() < options.kills:
             folder = Path(place) / f"round{round_}"
             folder.mkdir()
             server.begun.clear()
@@ -121,7 +121,7 @@ def main(arguments: list[str] | None = None) -> None:
             while True:
                 before, had = server.begun.total(), len(rows(folder / "store.sqlite"))
                 process = started(command, folder)
-                sent = rng.choice(SIGNALS) if kills.total() < given.kills else None
+                sent = rng.choice(SIGNALS) if kills.total() < options.kills else None
                 try:
                     _, err = process.communicate(
                         timeout=rng.uniform(0.2, 0.6 * seconds) if sent else None
@@ -132,26 +132,26 @@ def main(arguments: list[str] | None = None) -> None:
                     process.send_signal(sent)
                     _, err = process.communicate()
                     time.sleep(0.3)  # what was in flight is counted
-                kept = rows(folder / "store.sqlite")
-                assert kept.items() <= expected.items()
-                fresh = server.begun.total() - before - (len(kept) - had)
+                there = rows(folder / "store.sqlite")
+                assert there.items() <= expected.items()
+                fresh = server.begun.total() - before - (len(there) - had)
                 status = process.returncode
-                if not given.model:
-                    assert 0 <= fresh <= given.concurrency * len(names), fresh
+                if not options.model:
+                    assert 0 <= fresh <= options.concurrency * len(names), fresh
                     if sent != signal.SIGKILL or status == 0:
                         again_after_order += fresh
                     lost += fresh
                 word = "end" if status == 0 else f"{sent.name if sent else '?'} {status}"
                 print(
-                    f"round {round_}: {word}, {len(kept)} of {len(expected)} stored, {fresh} lost"
+                    f"round {round_}: {word}, {len(there)} of {len(expected)} stored, {fresh} lost"
                 )
                 assert "Traceback" not in err, err
                 if status == 0:
                     break
                 assert sent is not None
                 assert status in (-sent, 128 + sent), (status, err)
-            assert kept == expected
-            if not given.model:
+            assert there == expected
+            if not options.model:
                 assert set(server.begun) == unique
                 assert server.begun.total() == len(unique) + lost
             assert audit_of(folder) == audit
