@@ -4,8 +4,10 @@
 `run NUMBER SEED` draws mutants and runs the tests of their lines, the quickest first, then the
 others of their files (what a cache holds is noted for the first test alone, what a fixture of
 several tests runs for all of its file), in children of one process that holds every library. A
-tenth as many places are tried unchanged: a test that fails there says nothing. Begun again, it
-tries those that are not killed yet.
+tenth as many places are tried unchanged: a test that fails there says nothing. A mutant that never
+ends is killed if its tests, run without the change, take less than a third of the time it had. Begun
+again, it tries those that are not killed yet; `shares NUMBER SEED` prints, by package, how many
+survived when they were tried first, and how many do now.
 
 Tests that start processes do not see a mutant, which lives in the memory of a child.
 
@@ -40,6 +42,7 @@ import pytest
 from cosmic_ray.ast import ast_nodes, get_ast_from_path
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
+from scipy.stats import binomtest
 
 PACKAGES = [Path("hqm", name) for name in ("psychometrics", "indicators", "scoring", "benchmark")]
 NO_CHANGE = ("_Eq_Is", "_NotEq_IsNot", "_Is_Eq", "_IsNot_NotEq", "RemoveDecorator")
@@ -50,9 +53,13 @@ EXAMPLES = ("--doctest-modules", "-odoctest_optionflags=NORMALIZE_WHITESPACE")
 RECORD, RESULTS = Path(".mutants.json"), Path(".mutants.jsonl")
 LOOKS = "test_results_cannot_be_changed"  # at every module of a package, and runs no line of it
 CACHE = type(functools.cache(len))
-SECONDS = 4  # of tests, as they were timed, for one mutant
-PATIENCE = 120  # of processor time: fixtures are not in those seconds, and some mutants never end
-OUT_OF_TIME = "time"
+SECONDS = 3  # of tests, as they were timed, for one mutant; twice as many each time it is tried
+PATIENCE = 7  # times those seconds of processor time: fixtures are not in them
+OUT_OF_TIME, SLOW = (
+    "time",
+    "slow",
+)  # in the place of a test that fails; its tests are slow unchanged
+NOT_KILLED = ("", SLOW)
 FILES = 6
 UNCHANGED = "unchanged"  # in the place of an operator
 IMPORT = ""  # in the place of a test: what runs before the first one
@@ -235,16 +242,36 @@ class Mutant:
         functions = [node for node in around if isinstance(node, ast.FunctionDef)]
         self.inside = any(node.body[0].lineno <= line for node in functions)
         self.statement = min(around, key=lambda node: node.end_lineno - node.lineno)
+        self.uses = self.lines_of_use() if not self.inside else set()
 
-    def tests(self, record: dict) -> list[str]:
-        """Those of the line, or of the whole module outside a function: the quickest case of every
-        test, then the second, and so on; then the others of their files.
+    def lines_of_use(self) -> set[int]:
+        """Of a default value the lines of its function, of a constant those that name it."""
+        if isinstance(self.statement, ast.FunctionDef):
+            first = self.statement.body[0].lineno
+            return set(range(first, self.statement.end_lineno + 1))
+        targets = getattr(self.statement, "targets", [getattr(self.statement, "target", None)])
+        names = {each.id for each in targets if isinstance(each, ast.Name)}
+        nodes = list(ast.walk(ast.parse(self.own)))
+        functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
+        return {
+            node.lineno
+            for function in functions
+            for part in function.body
+            for node in ast.walk(part)
+            if isinstance(node, ast.Name) and node.id in names
+        }
+
+    def tests(self, record: dict, most: float) -> list[str]:
+        """Those of the line; outside a function, of the lines that use it, or of the whole module.
+        The quickest case of every test, then the second, and so on; then the others of their files.
         """
         ran, seconds = record["ran"].get(str(self.path), {}), record["seconds"]
         lines = [str(k) for k in range(self.statement.lineno, self.statement.end_lineno + 1)]
         if self.inside and str(self.line) in ran:
             lines = [str(self.line)]
-        there = {test for line in (lines if self.inside else ran) for test in ran.get(line, ())}
+        if not self.inside:
+            lines = [str(line) for line in self.uses if ran.get(str(line))] or list(ran)
+        there = {test for line in lines for test in ran.get(line, ())}
         self.inside = self.inside and IMPORT not in there
         fixtures = {file for file in there if "::" not in file}
         there |= {test for test in seconds if test.split("::")[0] in fixtures}
@@ -262,7 +289,7 @@ class Mutant:
                 cases[test.split("[")[0]] += 1
                 order.append((cases[test.split("[")[0]], test))
             for _, test in sorted(order, key=lambda each: each[0]):
-                if total + seconds[test] < SECONDS:
+                if total + seconds[test] < most:
                     total += seconds[test]
                     chosen.append(test)
         return chosen
@@ -315,22 +342,35 @@ class Mutant:
                 return True
         return False
 
-    def killed_by(self, session, functions: list[FunctionType], tests: list[str]) -> str:
-        """The first test that fails in a child; nothing where every test passes."""
+    def killed_by(
+        self, session, functions: list[FunctionType], tests: list[str], limit: int
+    ) -> str:
+        """The first test that fails; that it never ends; nothing where every test passes."""
+        ended, killer, _ = self.run(session, functions, tests, limit)
+        if ended:
+            return killer
+        self.text = self.own
+        ended, failed, seconds = self.run(session, functions, tests, limit)
+        return OUT_OF_TIME if ended and not failed and 3 * seconds < limit else SLOW
+
+    def run(self, session, functions, tests: list[str], limit: int) -> tuple[bool, str, float]:
+        """Whether a child came to its end, the first test that failed, its processor seconds."""
         reads, writes = os.pipe()
         if child := os.fork():
             os.close(writes)
-            status, killer = os.waitpid(child, 0)[1], os.read(reads, 9999).decode()
+            _, status, used = os.wait4(child, 0)
+            killer = os.read(reads, 9999).decode()
             os.close(reads)
-            return killer or (OUT_OF_TIME if status else "")
+            return status == 0, killer, used.ru_utime + used.ru_stime
         try:
-            resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE, PATIENCE))
-            signal.alarm(10 * PATIENCE)
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+            signal.alarm(20 * limit)  # it may also wait for ever
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             if self.fails(session, functions, tests):
                 os.write(writes, self.killer.encode())
-        except BaseException:
+        except BaseException as error:
             traceback.print_exc()
+            os.write(writes, repr(error).encode()[:999])
         finally:
             os._exit(0)
 
@@ -343,10 +383,12 @@ class Runner:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session):
-        lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
-        killers = {tuple(each): killer for *each, killer in map(json.loads, lines)}
-        killed = {each for each, killer in killers.items() if killer not in ("", OUT_OF_TIME)}
-        slow: set[tuple] = set()
+        before = results()
+        killed = {each for each, killers in before.items() if killers[-1] not in NOT_KILLED}
+        collected = {item.nodeid for item in session.items}
+        self.record["seconds"] = {
+            test: seconds for test, seconds in self.record["seconds"].items() if test in collected
+        }
         import_all()
         gc.unfreeze()  # the tests freeze what is there when they begin
         functions = [each for each in gc.get_objects() if isinstance(each, FunctionType)]
@@ -358,27 +400,54 @@ class Runner:
             if each in killed:
                 continue
             mutant = Mutant(*each)
-            killer = mutant.killed_by(session, functions, mutant.tests(self.record))
+            seconds = SECONDS * 2 ** len(before[each])
+            tests = mutant.tests(self.record, seconds)
+            killer = mutant.killed_by(session, functions, tests, PATIENCE * seconds)
             with RESULTS.open("a") as file:
                 print(json.dumps([*each, killer]), file=file)
-            if killer:
-                killed.add(each)
-            if killer == OUT_OF_TIME:  # whether a test sees it, or is slow by itself
-                slow.add(each)
-            if bool(killer) == (each[2] == UNCHANGED):
+            if (killer in NOT_KILLED) == (each[2] != UNCHANGED):
                 print(*each, killer, file=sys.stderr)
-        for what in (False, True):
-            drawn = [each for each in self.drawn if (each[2] == UNCHANGED) == what]
-            left = len(set(drawn) - killed)
-            late = len(set(drawn) & slow)
-            words = [*["unchanged"] * what, "survive, and", late, "are out of time"]
-            print(left, "of", len(drawn), *words, file=sys.stderr)
+        print_shares(self.drawn)
         return True
+
+
+def results() -> dict[tuple, list[str]]:
+    """Each mutant that was tried, with what killed it, every time."""
+    lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
+    killers = defaultdict(list)
+    for *each, killer in map(json.loads, lines):
+        killers[tuple(each)].append(killer)
+    return killers
+
+
+def print_shares(drawn: list[tuple[str, int, str, int]]) -> None:
+    """How many of those tried survive, with a 95 % interval by Wilson."""
+    killers = results()
+    tried = [each for each in drawn if each in killers]
+    of_package = {str(package): [] for package in PACKAGES}
+    for each in tried:
+        if each[2] != UNCHANGED:
+            of_package[str(Path(*Path(each[0]).parts[:2]))].append(each)
+    rows = {"all": [each for of in of_package.values() for each in of], **of_package}
+    for when, which in (("when first tried", 0), ("now", -1)):
+        for name, mutants in rows.items():
+            left = sum(killers[each][which] in NOT_KILLED for each in mutants)
+            if mutants:
+                low, high = binomtest(left, len(mutants)).proportion_ci(method="wilson")
+                share = f"{left / len(mutants):.1%} ({low:.1%} to {high:.1%})"
+                print(f"{name}: {left} of {len(mutants)} survive {when}, {share}")
+    late = sum(killers[each][-1] == OUT_OF_TIME for each in rows["all"])
+    slow = sum(killers[each][-1] == SLOW for each in tried)
+    controls = [killers[each][-1] for each in tried if each[2] == UNCHANGED]
+    print(f"{late} killed by the time, {slow} whose tests are slow unchanged")
+    print(f"{sum(map(bool, controls))} of {len(controls)} unchanged places failed")
 
 
 def main(command: str, *arguments: str) -> None:
     if command == "record":
         pytest.main([*PLUGINS, *EXAMPLES, *arguments], plugins=[Recorder()])
+    elif command == "shares":
+        print_shares(draw(*map(int, arguments)))
     else:
         record = read_record()
         files = sorted({test.split("::")[0] for test in record["seconds"]})

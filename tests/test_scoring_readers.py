@@ -1,0 +1,181 @@
+"""The parts of the readers of answers, each on a table of texts read by hand."""
+
+from fractions import Fraction
+
+import pytest
+
+from hqm.benchmark.card import Card
+from hqm.benchmark.new_sources import RowFaults
+from hqm.errors import DataError
+from hqm.scoring.choices import _named, options_of
+from hqm.scoring.commitments import passages
+from hqm.scoring.polar_answers import _restates
+from hqm.scoring.short_answers import _match_text, _number_of_passage, names_phrase
+from hqm.scoring.written_numbers import numbers_in
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("7", [("7", 0, False, "")]),
+        ("2.0", [("2", 1, False, "")]),
+        ("1,234.50", [("2469/2", 2, False, "")]),
+        ("1 000", [("1000", 0, False, "")]),
+        ("3.5%", [("7/2", 1, True, "")]),
+        ("1.5 million", [("1500000", 0, False, "")]),
+        ("-4", [("-4", 0, False, "")]),
+        ("$5", [("5", 0, False, "")]),
+        ("3 x 10^4", [("30000", 0, False, "")]),
+        ("2^5", [("32", 0, False, "")]),
+        ("1/3", [("1/3", 0, False, "")]),
+        ("one third", [("1/3", 0, False, "")]),
+        ("three quarters", [("3/4", 0, False, "")]),
+        ("two dozen", [("24", 0, False, "")]),
+        ("two hundred and five", [("205", 0, False, "")]),
+        ("two thousand three hundred and four", [("2304", 0, False, "")]),
+        # a fraction behind a whole number is a part of it, whatever its sign
+        ("1 1/2", [("3/2", 0, False, "")]),
+        ("-1 1/2", [("-3/2", 0, False, "")]),
+        ("1 + 1/2", [("3/2", 0, False, "")]),
+        ("2 1/2 %", [("5/2", 0, True, "")]),
+        ("0 1/2", [("1/2", 0, False, "")]),
+        # a smaller unit of one kind behind a larger one is a part of it
+        ("2 hours and 30 minutes", [("5/2", 0, False, "hour")]),
+        ("2 minutes 90 seconds", [("7/2", 0, False, "minute")]),
+        ("1 m 50 cm", [("3/2", 0, False, "m")]),
+        ("3 km, 200 m", [("16/5", 0, False, "km")]),
+        ("30 minutes 2 hours", [("30", 0, False, "minute"), ("2", 0, False, "hour")]),
+        ("2 h 30 cm", [("2", 0, False, "h"), ("30", 0, False, "cm")]),
+        ("100 and 5", [("100", 0, False, ""), ("5", 0, False, "")]),
+        ("at 12:30", []),
+        ("", []),
+    ],
+)
+def test_numbers_of_a_text(text: str, expected: list[tuple[str, int, bool, str]]) -> None:
+    read = [(n.value, n.places, n.percent, n.unit) for n in numbers_in(text)]
+    assert read == [(Fraction(value), *rest) for value, *rest in expected]
+    for number in numbers_in(f"So: {text}"):
+        assert 4 <= number.start < number.end <= len(text) + 4
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "letters"),
+    [
+        ("blue", ("blue", "dark blue"), "A"),
+        ("dark blue it is", ("blue", "dark blue"), "B"),
+        ("it is dark blue", ("dark blue", "blue"), "A"),
+        ("it is not dark blue but blue", ("blue", "dark blue"), "A"),
+        ("blue, or dark blue", ("blue", "dark blue"), "AB"),
+        ("a cat and a dog", ("cat", "dog", "cat and a dog"), "C"),
+        ("a cat beside a dog", ("cat", "dog", "horse"), "AB"),
+        # of equal options neither hides the other
+        ("it is red", ("red", "Red"), "AB"),
+        ("x^2+1", ("x^2+1", "x^2"), "A"),
+        ("Figure 1", ("Figure 1", "Figure 2"), "A"),
+        ("2", ("Figure 1", "Figure 2"), "B"),
+    ],
+)
+def test_options_that_a_text_names(text: str, options: tuple[str, ...], letters: str) -> None:
+    assert _named(text, "ABC"[: len(options)], options_of(options)) == list(letters)
+
+
+@pytest.mark.parametrize(
+    ("text", "counts", "question", "value"),
+    [
+        ("AB = 45, BC = 60", False, "What is BC?", 60),
+        ("Eight minus three: 5 slices.", False, "How many slices are left?", 5),
+        ("8 in total: 4 small ones, 3 medium ones", True, "How many are there?", 8),
+        ("It says 20, but the sum is 35", False, "What is the sum?", 35),
+        ("from 5 in 2008 to 9 in 2010", False, "How many in 2010?", 9),
+        ("x = 3 or x = -2; lengths are positive, x = 3", False, "What is x?", 3),
+        ("3 + 4 = 7", False, "How many?", 7),
+        ("There are none", True, "How many dogs?", 0),
+        ("a single dog", True, "How many dogs?", 1),
+        ("a single dog", False, "How many dogs?", None),
+        # two numbers of which none is stated
+        ("Blue 25, red 30.", False, "How much is blue?", None),
+        ("three or four", True, "How many dogs?", None),
+    ],
+)
+def test_the_number_that_a_passage_states(
+    text: str, counts: bool, question: str, value: int | None
+) -> None:
+    number = _number_of_passage(text, counts, question)
+    assert (number.value if number else None) == value
+
+
+@pytest.mark.parametrize(
+    ("clause", "question", "same"),
+    [
+        ("door open", "Is the door open?", True),
+        ("man unhappy", "Is the man happy?", False),
+        # what follows the contrary of the last thing asked for does not matter
+        ("man unhappy today", "Is the man happy?", False),
+        ("unhappy man", "Is the man happy?", False),
+        ("dog sleeps", "Is the door open?", None),
+    ],
+)
+def test_a_clause_repeats_or_contradicts_a_question(
+    clause: str, question: str, same: bool | None
+) -> None:
+    assert _restates(clause.split(), question) is same
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("It is the Atlantic.", True),
+        ("The Atlantic Ocean.", True),
+        ("It is an ocean.", False),
+        ("Pacific", False),
+        ("", None),
+    ],
+)
+def test_a_word_of_the_question_need_not_be_said_again(text: str, right: bool | None) -> None:
+    match = _match_text(text, "Atlantic Ocean", (), "Which ocean is it?")
+    assert (match.right if match else None) is right
+
+
+def test_phrases_hide_the_shorter_ones_inside() -> None:
+    phrases = ("blue", "dark blue", "red")
+    assert names_phrase("It is dark blue.", phrases) == ("dark blue",)
+    assert names_phrase("Red, then dark blue.", phrases) == ("red", "dark blue")
+    assert names_phrase("It is not red, it is blue.", phrases) == ("blue",)
+    assert names_phrase("", phrases) == ()
+
+
+@pytest.mark.parametrize("tag", ["think", "THINK", "Reasoning"])
+def test_what_is_thought_over_several_lines_is_no_answer(tag: str) -> None:
+    answer = passages(f"<{tag}>It may be\nred or\n\nblue.</{tag}>\nIt is green.")
+    assert names_phrase(f"<{tag}>red\nor blue</{tag}> It is green.", ("red", "green")) == ("green",)
+    assert answer.text.strip().endswith("It is green.")
+    assert "red" not in answer.text
+
+
+@pytest.mark.parametrize("alike", [1, 2, 3, 4, 5])
+def test_faults_of_rows_are_counted_by_kind(alike: int) -> None:
+    """Of a kind two further places are named, and three dots stand for more."""
+    faults = RowFaults()
+    for number in range(alike):
+        faults.first[f"a.csv: row {number}"] = DataError(
+            f"no key '{number}'", place=f"a.csv: row {number}", remedy="Add it."
+        )
+    single = faults.error(9)
+    if alike == 1:
+        assert single is faults.first["a.csv: row 0"]
+    faults.first["a.csv: row 8"] = DataError("an empty question", place="a.csv: row 8")
+    what = faults.error(9).what
+    also = "; ".join([*[f"row {k}" for k in range(1, alike)][:2], *["..."] * (alike > 3)])
+    kinds = [f"{alike}: a.csv: row 0: no key '0'" + (f" (also {also})" if also else "")]
+    kinds.append("1: a.csv: row 8: an empty question")
+    assert what.startswith(f"{alike + 1} of 9 rows")
+    assert what.endswith(". ".join(kinds))
+    if alike > 1:
+        assert single.what.endswith(kinds[0])
+
+
+@pytest.mark.parametrize("types", [("",), ("existence", ""), ("existence", "existence")])
+def test_types_of_a_card_are_named_once_each(types: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="empty, or named twice"):
+        Card._none_misspelt(types)
+    assert Card._none_misspelt(("existence", "Own")) == ("existence", "Own")
