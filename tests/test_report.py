@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hqm.reports import evidence_tables, score_tables, tables
+from hqm.reports import evidence_page, evidence_tables, score_tables, tables
 from hqm.reports.drawings import scatter
 from hqm.reports.paper import paper_tables
 from hqm.reports.phrases import in_words
@@ -193,6 +193,18 @@ def test_everything_is_there(audit: Audit, page: str) -> None:
         "acquiescence",
     ):
         assert word in page, word
+
+
+def test_a_section_is_added_in_one_place(audit: Audit, monkeypatch: pytest.MonkeyPatch) -> None:
+    def added(benchmark: hqm.BenchmarkAudit) -> Iterator[evidence_page.Part]:
+        rows = [(tables.Text(r.name), tables.Text("7")) for r in benchmark.respondents]
+        table = tables.Table.of("Sevens of all", ("Respondent", "Seven"), rows, right=(1,))
+        yield evidence_page.Part("My section", [table], anchor="sevens")
+
+    monkeypatch.setattr(evidence_page, "_parts", added)
+    parsed = Page(render(audit).evidence)
+    assert {"My section", "Sevens of all"} <= set(parsed.text)
+    assert ("a", "#b1-sevens") in [(tag, a.get("href")) for tag, a in parsed.tags]
 
 
 def test_every_estimate_carries_its_signature(audit: Audit, page: str) -> None:

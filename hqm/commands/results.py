@@ -342,10 +342,7 @@ def import_(
             "--from",
             rich_help_panel=WHAT,
             metavar="TOOL",
-            help=(
-                "Which tool wrote the logs: lmms-eval, vlmevalkit, inspect, eee or table; auto"
-                " recognises it."
-            ),
+            help="Which tool wrote the logs, such as lmms-eval or table; auto recognises it.",
         ),
     ] = "auto",
     respondent: Annotated[
