@@ -309,12 +309,12 @@ def test_what_was_recorded_becomes_a_request_only_when_looked_at(store: Store, d
     outcome = hqm.administer(
         store, [*jobs, jobs[0]], lambda job, count: seen.append((job.administration.run, count))
     )
-    assert (outcome.asked, outcome.states["ok"], seen) == (3, 3, [(0, 2), (1, 1)])
+    assert (outcome.asked, outcome.read, outcome.states["ok"], seen) == (0, 3, 3, [(0, 2), (1, 1)])
     again = [
         hqm.plan_job(asks, assignment, Administration(benchmark.original, run)) for run in (0, 1)
     ]
     assert [(job.stored, len(job.todo)) for job in again] == [(2, 0), (1, 0)]
-    assert hqm.administer(store, again).asked == 0
+    assert hqm.administer(store, again).read == 0
 
 
 def test_recorded_answers_stop_between_two_batches(store: Store, dogs: Path) -> None:
@@ -325,7 +325,7 @@ def test_recorded_answers_stop_between_two_batches(store: Store, dogs: Path) -> 
         hqm.plan_job(asks, assignment, Administration(benchmark.original, run)) for run in (0, 1)
     ]
     outcome = hqm.administer(store, jobs, stop=lambda: store.count() > 0)
-    assert (outcome.asked, outcome.left, store.count()) == (2, 2, 2)
+    assert (outcome.read, outcome.left, store.count()) == (2, 2, 2)
 
 
 @pytest.mark.parametrize(

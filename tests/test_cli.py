@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import hqm
-from tests.conftest import NO_TORCH, Run, needs_torch, nightly
+from tests.conftest import NO_TORCH, Run, needs_torch, nightly, write_benchmark
 from tests.messages import tells, text_of
 
 
@@ -110,16 +110,18 @@ def test_audit_from_recorded_answers(run: Run, dogs: Path, sheets: Path, tmp_pat
     words = ("audit", dogs, "--recorded", sheets, "--out", tmp_path / "out", "--quiet")
     status, out, _ = run(*words, "--all")
     assert status == 0
-    assert "asked 144, stored before 0, errors 0" in out
+    assert out.startswith("read 144, stored before 0, errors 0\n"), (
+        "nobody is asked for what is recorded"
+    )
     assert "Test-retest, Pearson r" in out
     assert f"wrote  {tmp_path / 'out' / 'report.html'}" in out
     data = json.loads((tmp_path / "out" / "audit.json").read_text())
     assert data["command"].startswith("hqm audit ")
     assert data["audits"][0]["benchmark"] == "mine"
     page = (tmp_path / "out" / "report.html").read_text()
-    # again: nothing is asked, the same bytes come out
+    # again: nothing is read, the same bytes come out
     status, out, _ = run(*words, "--all")
-    assert "asked 0, stored before 144" in out
+    assert out.startswith("read 0, stored before 144, errors 0\n")
     assert (tmp_path / "out" / "report.html").read_text() == page
     # from the store alone, and from audit.json alone
     status, out, _ = run(
@@ -145,8 +147,32 @@ def test_a_dry_run_leaves_no_trace(run: Run, dogs: Path, sheets: Path, tmp_path:
         "audit", dogs, "--recorded", sheets, "--out", tmp_path / "out", "--dry-run"
     )
     assert status == 0
-    assert "144" in out
+    assert tells(out, "plan.recorded", number=144)
+    assert re.search(r"total +144 +144 +0 +0 +0\.0 +0 +0 *$", out, re.M), "none to ask, no tokens"
     assert not (tmp_path / "out").exists()
+
+
+def test_a_refusal_says_what_to_type(run: Run, dogs: Path, tmp_path: Path) -> None:
+    """In place of a benchmark's name, of respondents, and of wordings that no rule makes."""
+    status, _, err = run("audit", f"{tmp_path}/elsewhere/")
+    assert (status, tells(err, "name.no-file", path=f"{tmp_path}/elsewhere/")) == (2, True)
+    items = [{"id": "1", "prompt": "Welche Farbe?", "target": "rot"}]
+    german = write_benchmark(tmp_path / "deutsch", items, name="deutsch", task="vqa")
+    _, _, err = run(
+        "audit", german, "-r", "openai/x@http://127.0.0.1:9/v1", "--out", tmp_path / "o"
+    )
+    assert tells(err, "form.no-wording", original="original", form="parallel")
+
+
+def test_what_is_refused_leaves_nothing_behind(run: Run, dogs: Path, tmp_path: Path) -> None:
+    later = tmp_path / "made" / "later"
+    status, _, _ = run("audit", later, "--out", later / "out")
+    assert (status, later.parent.exists()) == (2, False), "hqm new can make the folder"
+    status, _, _ = run("audit", dogs, "--out", later / "out")  # nobody to answer
+    assert (status, later.parent.exists()) == (2, False)
+    later.mkdir(parents=True)
+    status, _, _ = run("audit", dogs, "--out", later / "out")
+    assert (status, list(later.iterdir())) == (2, [])
 
 
 def test_run_then_export_then_import(run: Run, dogs: Path, sheets: Path, tmp_path: Path) -> None:
@@ -579,8 +605,7 @@ def test_what_means_nothing_is_refused_before_anybody_is_asked(
     assert status in (1, 2)
     assert named in err
     assert "asked" not in out
-    with hqm.Store(store, readonly=True) as opened:
-        assert list(opened.respondents()) == []
+    assert not store.exists()
 
 
 @needs_torch

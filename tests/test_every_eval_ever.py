@@ -71,7 +71,7 @@ def store(dogs: Path, tmp_path: Path, run: Run) -> Path:
     _, out, err = run(
         "audit", "--no-report", dogs, "--recorded", path, "--store", tmp_path / "store.sqlite", "-q"
     )
-    assert "asked 72" in out, err
+    assert "read 72" in out, err
     return tmp_path / "store.sqlite"
 
 

@@ -153,7 +153,13 @@ def test_tasks_are_told_from_the_answers() -> None:
         (["new", "NEW/a", "--task", "poem"], 2, "no task 'poem'"),
         (["new", "NEW/a", "--images", "."], 2, "pictures without questions"),
         (["new", "NEW/a", "--from", "nowhere.csv"], 1, "no such file"),
-        (["new", "NEW/a", "--from", "ODD"], 1, "no column has the questions"),
+        (["new", "NEW/a", "--from", "ODD"], 1, "--columns question=NAME,image=NAME."),
+        (["new", "NEW/a", "--from", "GERMAN"], 1, "question=NAME,answer=NAME,image=NAME."),
+        (
+            ["new", "NEW/a", "--from", "GERMAN", "--columns", "question=Frage", "--images", "."],
+            2,
+            "(not read: 'Antwort', 'Bild')",
+        ),
         (["new", "NEW/a", "--from", "SHORT"], 1, "does not have 2 fields"),
         (["new", "NEW/a", "--from", "EMPTY"], 1, "it has no questions"),
         (["export", "shapes", "--to", "NEW/c.json"], 2, "stands for several benchmarks"),
@@ -168,6 +174,7 @@ def test_what_cannot_be_made(
     places = {
         "FULL": tmp_path / "full",
         "ODD": write_csv(tmp_path / "odd.csv", "colour,answer", "red,yes"),
+        "GERMAN": write_csv(tmp_path / "german.csv", "Frage,Antwort,Bild", "Rot?,ja,a.png"),
         "SHORT": write_csv(tmp_path / "short.csv", "question,answer", "Is it?"),
         "EMPTY": write_csv(tmp_path / "empty.csv", "question,answer"),
     }

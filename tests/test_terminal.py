@@ -115,7 +115,7 @@ def test_a_terminal_without_control_characters_gets_none(
     shown = in_terminal(*audited, term=term, cwd=tmp_path, program=[forked_program])
     assert shown.status == 0, shown.raw
     assert "\x1b" not in shown.raw
-    assert "asked 192" in shown.raw
+    assert "read 192" in shown.raw
 
 
 @pytest.mark.parametrize("arguments", [("list",), ("--help",), ("AUDIT",)], ids=" ".join)

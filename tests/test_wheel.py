@@ -395,7 +395,7 @@ def test_without_extras_it_audits_recorded_answers(
         "audit", signs, "--recorded", answers, "--out", "out", "--all", "--quiet"
     )
     assert status == 0, text
-    assert "asked 128, stored before 0, errors 0" in text
+    assert "read 128, stored before 0, errors 0" in text
     assert "Test-retest, Pearson r" in text
     assert (tmp_path / "out" / "report.html").exists()
     record = json.loads((tmp_path / "out" / "audit.json").read_text())["record"]

@@ -142,6 +142,7 @@ class Outcome:
     """The outcome of asking: counts of questions and errors, and the respondents that failed."""
 
     asked: int
+    """Questions that got an answer now; those of recorded answers are in `read`."""
     errors: int
     failed: tuple[tuple[str, HQMError], ...]
     left: int = 0
@@ -154,6 +155,8 @@ class Outcome:
     """How the answers came out: state -> number."""
     reasons: Mapping[str, int] = field(default_factory=dict)
     """Why answers are errors: reason -> number."""
+    read: int = 0
+    """Recorded answers that were read from files, for which nobody was asked."""
 
 
 def added(outcomes: Iterable[Outcome]) -> Outcome:
@@ -174,6 +177,7 @@ def added(outcomes: Iterable[Outcome]) -> Outcome:
         sum(each.refused for each in every),
         states,
         reasons,
+        sum(each.read for each in every),
     )
 
 
@@ -253,7 +257,7 @@ def administer(
     given_up = tuple((live_jobs[i].respondent.name, error) for i, error in failed.items())
     refused = sum(live_job.refused for live_job in live_jobs if live_job.has_answered)
     refused += sum(recorded_job.refused for recorded_job in recorded_jobs)
-    return Outcome(taken + asked, states["error"], given_up, left, refused, states, reasons)
+    return Outcome(asked, states["error"], given_up, left, refused, states, reasons, taken)
 
 
 class _LiveJobs:

@@ -11,7 +11,7 @@ from typing import Any
 
 from hqm.administration.asks import Job
 from hqm.files.images import picture_size
-from hqm.respondents.base import Request, Respondent, RespondentName, prices_in
+from hqm.respondents.base import RecordedRespondent, Request, Respondent, RespondentName, prices_in
 from hqm.respondents.hf_loading import weights_of
 from hqm.respondents.kinds import kind_of, short_name
 from hqm.respondents.server_limits import (
@@ -116,7 +116,9 @@ def forecast(
         The copies of the respondent that answer at a time.
     """
     respondent = jobs[0].assignment.respondent
-    asked = [pair for job in jobs for pair in (*job.todo.values(), *job.broken.values())]
+    recorded = isinstance(respondent, RecordedRespondent)
+    todo = [] if recorded else jobs
+    asked = [pair for job in todo for pair in (*job.todo.values(), *job.broken.values())]
     count = len(asked)
     seen = _seen(store, jobs)
     counted = [detail["tokens_in"] for detail in seen if detail.get("tokens_in")]
@@ -138,7 +140,7 @@ def forecast(
         1
         if job.assignment.benchmark.card.task in _SHORT
         else min(_SENTENCE, request.sampling.max_tokens)
-        for job in jobs
+        for job in todo
         for _, request in (*job.todo.values(), *job.broken.values())
     )
     times = [detail["seconds"] for detail in seen if "seconds" in detail]
@@ -153,7 +155,7 @@ def forecast(
         seconds=seconds,
         seconds_least=seconds / doubt,
         seconds_most=seconds * doubt,
-        measured=bool(times),
+        measured=bool(times) or recorded,
         tokens_in=read,
         tokens_in_least=least,
         tokens_in_most=most,

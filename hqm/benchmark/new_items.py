@@ -141,10 +141,12 @@ def choose_columns(
             if named is not None:
                 fields[name_of] = named
     if "prompt" not in fields:
+        needed = {"prompt": "question", "target": "answer", "image": "image"}
+        lacking = [f"{word}=NAME" for field, word in needed.items() if field not in fields]
         raise DataError(
             f"no column has the questions (there are {there})",
             place=place,
-            remedy="Name it question, or say which it is: --columns question=NAME.",
+            remedy=f"Name it question, or say which it is: --columns {','.join(lacking)}.",
         )
     letters: tuple[str, ...] = ()
     if "options" not in fields and wanted.get("options") != "" and {"A", "B"} <= set(columns):

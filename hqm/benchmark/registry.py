@@ -302,6 +302,7 @@ def _data_folder(card: Card, folder: Path, data: Path | None) -> Path:
     for candidate in (root / card.data.folder, root):
         if (data or DATA_VARIABLE in os.environ) and candidate.is_dir():
             return candidate
+    fetched = f" `hqm fetch {card.name}` gets what may be fetched." if card.source.files else ""
     raise DataError(
         (
             f"the data of {card.name} are not there (looked for {root / card.data.folder})"
@@ -310,7 +311,7 @@ def _data_folder(card: Card, folder: Path, data: Path | None) -> Path:
         ),
         remedy=(
             f"Name the folder that holds {card.data.folder!r} with --data or the variable"
-            f" {DATA_VARIABLE}."
+            f" {DATA_VARIABLE}.{fetched}"
         ),
     )
 
@@ -456,10 +457,19 @@ def unknown(name: str) -> UsageError:
         if path.parent.is_dir()
         else []
     )
+    if path.name != name:
+        return UsageError(
+            "there is no such file or folder",
+            place=name,
+            remedy="Correct the path; `hqm list` has the benchmarks that are known by name.",
+            given=path.name,
+            known=[Path(each).name for each in beside],
+        )
     return UsageError(
         f"there is no benchmark {name!r}",
         remedy=(
-            f"Known are {', '.join(known)}; or name a folder with a card.toml, or a Python file."
+            f"Known are {', '.join(known)}; or name a folder with a card.toml, a Python file, a log"
+            " or a table of scores."
         ),
         given=name.rstrip("/"),
         known=[*known, *beside],

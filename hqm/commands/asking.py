@@ -32,7 +32,7 @@ from hqm.commands.shared import (
 from hqm.commands.terminal import bars, judging, width
 from hqm.errors import HQMError
 from hqm.files.whole import write_together
-from hqm.respondents.base import is_idle, waiting
+from hqm.respondents.base import RecordedRespondent, is_idle, waiting
 
 if TYPE_CHECKING:
     from hqm.administration.administering import Outcome
@@ -313,9 +313,15 @@ def _tell(
     if advice := advice_on_cut(outcome.states):
         print(f"hqm: {advice}.", file=sys.stderr)
     stored = sum(job.stored for job in jobs)
-    print(f"asked {outcome.asked}, stored before {stored}, errors {outcome.errors}")
+    recorded = [isinstance(job.assignment.respondent, RecordedRespondent) for job in jobs]
+    counts = [f"read {outcome.read}"] if any(recorded) else []
+    if not all(recorded) or not recorded:
+        counts.insert(0, f"asked {outcome.asked}")
+    print(f"{', '.join(counts)}, stored before {stored}, errors {outcome.errors}")
     show.spent(spent(session.store, jobs, session.options.compute.prices))
-    state = f"{stored + outcome.asked} answers are stored in {session.store.path}{left}"
+    state = (
+        f"{stored + outcome.asked + outcome.read} answers are stored in {session.store.path}{left}"
+    )
     if stop():
         show.last_words(errors)
         print(f"hqm: interrupted: {state}. Go on with\n  {command()}", file=sys.stderr)
@@ -341,9 +347,7 @@ def _end_at_the_bound(session: Session, state: str) -> NoReturn:
 def _judge(session: Session) -> tuple[bool, list[str]]:
     """Ask the judges about the answers; the result is that of `_administer`."""
 
-    if not session.options.judging.judges or not any(
-        benchmark.roles for benchmark in session.benchmarks
-    ):
+    if not any(session.panels(benchmark) for benchmark in session.benchmarks):
         return True, []
     quiet = session.options.output.quiet
     with interruption(quiet, is_idle) as stop, judging(quiet) as progress:

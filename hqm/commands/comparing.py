@@ -174,7 +174,7 @@ def _beside_people(
     if to.suffix != ".html":
         layout = importlib.import_module("hqm.reports.latex_tables")
         write_text(to, layout.formatted(tables, to.suffix))
-        print(f"comparison: {to}")
+        print(f"wrote  {to}")
 
 
 class Readings(NamedTuple):
@@ -283,7 +283,7 @@ def _write(comparison: Comparison, to: Path, *, every: bool) -> None:
         layout = importlib.import_module("hqm.reports.latex_tables")
         write_text(to, layout.formatted(tables, suffix))
     _show(comparison)
-    print(f"comparison: {to}")
+    print(f"wrote  {to}")
 
 
 def _print(table: Any, caption: str, right: Sequence[int]) -> None:

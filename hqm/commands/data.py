@@ -326,7 +326,7 @@ def forms(
                 parts = [member.name] * (len(loaded) > 1) + [name] * (len(names) > 1)
                 path = out.with_name(f"{'-'.join([out.stem, *parts])}{out.suffix}")
                 write_form(parallel, path)
-                print(f"written: {path}")
+                print(f"wrote  {path}")
 
 
 def _rewritten(
@@ -562,10 +562,10 @@ def new(
     It has a card, items, pictures, a README, a policy and a CI workflow. Every row and every
     picture is checked before the folder is made.
     """
-    from hqm.commands import new_benchmark, show
+    from hqm.commands import new_benchmark
 
     about = new_benchmark.About(title, licence, citation, summary)
-    show.made(
+    new_benchmark.print_new(
         new_benchmark.write_new_benchmark(
             name,
             questions,

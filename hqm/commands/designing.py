@@ -264,4 +264,4 @@ def design(
         end="" if options.output.as_json else "\n",
     )
     if out is not None and not options.output.as_json:
-        print(f"design: {out}")
+        print(f"wrote  {out}")

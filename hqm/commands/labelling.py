@@ -294,7 +294,7 @@ def items(
         f"unresolved {len(reviewed.unresolved)}, not reviewed {reviewed.unread} (these stay as they"
         " are)"
     )
-    print(f"written: {out}")
+    print(f"wrote  {out}")
 
 
 # --- hqm label export, hqm label import ---

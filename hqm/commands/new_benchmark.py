@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import importlib
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
@@ -177,6 +178,13 @@ def _from_source(
             table.writerow(("place", "fault"))
             table.writerows((fault.place, fault.what) for fault in read.faults.values())
     shown = sum("image" in row for row in read.rows)
+    if images and not shown:
+        raise UsageError(
+            "no column names the pictures"
+            f" (not read: {', '.join(map(repr, read.unused)) or 'none'})",
+            place=questions,
+            remedy="Say which it is, --columns image=NAME, or leave out --images.",
+        )
     made = NewBenchmark(
         folder=beside,
         task=read.task,
@@ -226,7 +234,7 @@ def _write(
         folder,
         {
             "card.toml": _card(name, made.task, rows, about, respondents),
-            "README.md": _readme(name, made.task, rows, about, made.pictures),
+            "README.md": _readme(name, made.task, rows, about),
             "policy.toml": default_text(),
             ".gitignore": "out/\n",
             ".github/workflows/hqm.yml": workflow,
@@ -320,15 +328,11 @@ def _title(name: str) -> str:
     return name.replace("_", " ").capitalize()
 
 
-def _readme(
-    name: str, task: Task, rows: Sequence[Mapping[str, Any]], about: About, pictures: int
-) -> str:
+def _readme(name: str, task: Task, rows: Sequence[Mapping[str, Any]], about: About) -> str:
     return _template("README.md").format(
         title=about.title or _title(name),
         summary=about.summary or "What is measured, in one sentence.",
         task=task,
-        items=len(rows),
-        pictures=pictures,
         types=", ".join(_types(rows)) or "not labelled",
         licence=about.licence or "not chosen yet",
         citation=about.citation or "not written yet",
@@ -337,3 +341,29 @@ def _readme(
 
 def _template(name: str) -> str:
     return resources.files("hqm.commands").joinpath("templates", name).read_text("utf-8")
+
+
+def print_new(new: NewBenchmark) -> None:
+    """Print what was read and written for a new benchmark, and what to do next."""
+    pictures = f", {new.pictures} pictures" if new.pictures else ""
+    print(f"{new.folder}: {new.items} {new.task} items{pictures}")
+    words = {"prompt": "question", "target": "answer"}
+    read = ", ".join(f"{words.get(name, name)} from {of}" for name, of in new.columns.items())
+    sentences = {
+        f"read: {read}": new.columns,
+        f"not read: {', '.join(new.unused)}": new.unused,
+        f"the splits {', '.join(new.parts)} are parts; --split takes some of them": new.parts,
+        f"{new.without} items have no picture": new.without,
+        f"{new.left_out} rows are left out, with the reasons in left_out.csv": new.left_out,
+        f"{new.web} pictures are web addresses, which are fetched when they are first"
+        " shown": new.web,
+    }
+    for sentence, holds in sentences.items():
+        if holds:
+            print(sentence)
+    folder = shlex.quote(str(new.folder))
+    who = " -r hf/MODEL" if new.columns else ""
+    print(f"next:\n  hqm check {folder}\n  hqm audit {folder}{who} --out {folder}/out")
+    print(f"  hqm gate {folder}/out/audit.json")
+    if who:
+        print("hf/MODEL is a folder or an id of the hub; openai/MODEL@ADDRESS asks a server")

@@ -197,10 +197,11 @@ def export(
         data = options.what.data
         findings = [oddity for each in lint_benchmarks(what, data=data) for oddity in each.findings]
         described = write_croissant(what, Path(to), data, findings, _statement(what))
-        print(f"{described} files described: {to}")
+        print(f"wrote  {to}  {described} files described")
     else:
         with Store(Path(what), readonly=True) as opened:
-            print(f"{export_store(opened, Path(to))} rows: {to}")
+            rows = export_store(opened, Path(to))
+        print(f"wrote  {to}  {rows} rows: answers, and the administrations that they belong to")
 
 
 def _statement(folder: str) -> str:
@@ -412,5 +413,5 @@ def _import_logs(
                     options.output.as_json,
                 )
     if not options.output.as_json:
-        print(f"{outcome.asked} new answers: {path}")
+        print(f"{outcome.read} new answers: {path}")
         print(f"next:\n  hqm audit {name} --offline --store {path}")

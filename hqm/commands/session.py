@@ -511,8 +511,8 @@ class Session:
             if not every[name].items and every[name].left_out:
                 reason = every[name].left_out[0].reason
                 raise UsageError(
-                    f"no item of {benchmark.name} has a wording for the form {name!r}",
-                    remedy=f"The first: {reason}.",
+                    f"no item of {benchmark.name} has a wording {name!r}; the first: {reason}",
+                    remedy=f"Ask with --forms {ORIGINAL}, or bring it with --form {name}=FILE.",
                 )
         return [every[name] for name in wanted]
 
@@ -590,7 +590,7 @@ class Session:
         if not self.respondents(benchmark):
             raise UsageError(
                 f"there is no respondent to answer {benchmark.name}",
-                remedy="Name respondents with --respondent, or recorded answers with --recorded.",
+                remedy="Name some (-r hf/MODEL, -r openai/MODEL@ADDRESS; --recorded ANSWERS).",
             )
 
     def assignments(self, benchmark: Benchmark) -> list[Assignment]:

@@ -6,11 +6,11 @@ import importlib
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hqm.errors import DataError, UsageError
+from hqm.errors import DataError, HQMError, UsageError
 
 if TYPE_CHECKING:
     from hqm.auditing.audit import Audit
@@ -43,12 +43,29 @@ def stem(names: Sequence[str]) -> str:
 
 @contextmanager
 def writable(path: Path, no_wait: bool = False) -> Iterator[Store]:
-    """A store to add to, and its lock."""
+    """A store to add to, and its lock. Where the block is refused before it stored anything, a new
+    store goes again, and its folder.
+    """
     from hqm.store.database import Store
     from hqm.store.sqlite import writing
 
-    with writing(path, wait=not no_wait), Store(path) as store:
-        yield store
+    made = [] if path.exists() else [path, path.with_name(f"{path.name}.lock")]
+    folders = [folder for folder in path.parents if not folder.exists()]
+    with writing(path, wait=not no_wait):
+        try:
+            with Store(path) as store:
+                try:
+                    yield store
+                finally:
+                    if store.respondents():
+                        made = []
+        except HQMError:
+            for file in made:
+                file.unlink(missing_ok=True)
+            for folder in folders if made else ():
+                with suppress(OSError):  # it holds something else
+                    folder.rmdir()
+            raise
 
 
 def readable(path: Path) -> Store:

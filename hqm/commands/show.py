@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import re
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from hqm.benchmark.download import Fetched
     from hqm.benchmark.findings import Finding
     from hqm.benchmark.log_benchmark import LogBenchmark
-    from hqm.commands.new_benchmark import NewBenchmark
     from hqm.commands.session import Plan, Session
     from hqm.comparison.compare import KeyEffect
     from hqm.decisions.stopping import StoppedRun
@@ -359,38 +357,13 @@ def _leaks(strata: Sequence[Stratum]) -> None:
 
     for stratum in strata:
         if not stratum.type:
-            by = "the words get" if stratum.cue == WORDS else f"{stratum.cue} gets"
+            by = "the words get" if stratum.cue == WORDS else f"the cue “{stratum.cue}” gets"
             gain = f"gain at least {stratum.low:.3f}"
             print(
                 f"  the questions alone, {stratum.name}: {by} {stratum.accuracy:.3f} right, the"
                 f" commonest answer {stratum.baseline:.3f}"
                 f" ({gain if stratum.shown else 'no more than chance explains'})"
             )
-
-
-def made(new: NewBenchmark) -> None:
-    """Print what was read and written for a new benchmark, and what to do next."""
-    pictures = f", {new.pictures} pictures" if new.pictures else ""
-    print(f"{new.folder}: {new.items} {new.task} items{pictures}")
-    words = {"prompt": "question", "target": "answer"}
-    read = ", ".join(f"{words.get(name, name)} from {of}" for name, of in new.columns.items())
-    sentences = {
-        f"read: {read}": new.columns,
-        f"not read: {', '.join(new.unused)}": new.unused,
-        f"the splits {', '.join(new.parts)} are parts; --split takes some of them": new.parts,
-        f"{new.without} items have no picture": new.without,
-        f"{new.left_out} rows are left out, with the reasons in left_out.csv": new.left_out,
-        f"{new.web} pictures are web addresses, which are fetched when they are first"
-        " shown": new.web,
-    }
-    for sentence, holds in sentences.items():
-        if holds:
-            print(sentence)
-    folder = shlex.quote(str(new.folder))
-    print(
-        f"next:\n  hqm check {folder}\n  hqm audit {folder} --out {folder}/out\n  hqm gate"
-        f" {folder}/out/audit.json"
-    )
 
 
 def gate(result: Gate, github: bool, as_json: bool) -> None:
@@ -503,6 +476,13 @@ def plan(made: Plan, as_json: bool) -> None:
         right=range(2, 10),
         total=("total", "", *_numbers(totals)),
     )
+    read = sum(
+        forecast.distinct - forecast.stored
+        for (who, _), forecast in forecasts.items()
+        if who.startswith("recorded/")
+    )
+    if read:
+        print(f"{read:,} recorded answers are to be read; nobody is asked for them.")
     if not totals["measured"]:
         print("? assumed: the store has not seen this respondent answer yet. Tokens out: at most.")
     if any(layout.gpus or layout.misfit for layout in made.layouts):

@@ -331,7 +331,7 @@ class MatchReport:
         if self.judge:
             who = f": judge {self.judge}, asked time {self.asking}, about {self.respondent}"
         else:
-            who = f" ({self.tool}): {self.respondent}"
+            who = f" ({self.tool or 'a table'}): {self.respondent}"
         return f"{self.path}{who}, form {self.form}, run {self.run}: {self.counts}"
 
 

@@ -842,7 +842,7 @@ def test_a_recorded_file_with_what_cannot_be_stored(
     status, _, err = run(*words)
     assert status == 0, err
     status, out, err = run(*words)
-    assert (status, "asked 0, stored before 2" in out) == (0, True), err
+    assert (status, "read 0, stored before 2" in out) == (0, True), err
     audit = hqm.Audit.load(tmp_path / "o" / "audit.json").audits[0]
     assert audit.respondents[0].scores["accuracy"] == 1.0
 
