@@ -10,7 +10,7 @@ from hqm.errors import DataError
 from hqm.scoring.choices import _named, options_of
 from hqm.scoring.commitments import passages
 from hqm.scoring.polar_answers import _restates
-from hqm.scoring.short_answers import _match_text, _number_of_passage, names_phrase
+from hqm.scoring.short_answers import _match_text, _number_of_passage, _phrases_in, names_phrase
 from hqm.scoring.written_numbers import numbers_in
 
 
@@ -142,6 +142,21 @@ def test_phrases_hide_the_shorter_ones_inside() -> None:
     assert names_phrase("Red, then dark blue.", phrases) == ("red", "dark blue")
     assert names_phrase("It is not red, it is blue.", phrases) == ("blue",)
     assert names_phrase("", phrases) == ()
+
+
+@pytest.mark.parametrize(("start", "named"), [(59, ("red",)), (60, ("red", "blue"))])
+def test_what_is_said_beside_an_answer_stands_near_its_beginning(
+    start: int, named: tuple[str, ...]
+) -> None:
+    text = f"{'x' * (start - 4)} red, near the blue one"
+    assert text.index(",") == start
+    assert _phrases_in(text, ("red", "blue")) == named
+
+
+@pytest.mark.parametrize("tag", ["answer", "ANSWER", "Final_Answer"])
+def test_a_marked_answer_may_have_several_lines(tag: str) -> None:
+    (passage,) = passages(f"red or blue <{tag}>\ngreen\ncar\n</{tag}> or so").explicit
+    assert passage.text == "green\ncar"
 
 
 @pytest.mark.parametrize("tag", ["think", "THINK", "Reasoning"])

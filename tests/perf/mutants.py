@@ -148,6 +148,10 @@ def import_all() -> None:
             importlib.import_module(module_of(path))
 
 
+def file_of(test: str) -> str:
+    return test.split("::")[0]
+
+
 def module_of(path: Path) -> str:
     return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
 
@@ -199,7 +203,7 @@ class Recorder:
         if fixturedef.scope == "function":
             return (yield)
         test = os.environ["PYTEST_CURRENT_TEST"].rsplit(" (", 1)[0]
-        self.lines.switch_context(test.split("::")[0])  # every test of the file has it
+        self.lines.switch_context(file_of(test))  # every test of the file has it
         try:
             return (yield)
         finally:
@@ -274,23 +278,26 @@ class Mutant:
         there = {test for line in lines for test in ran.get(line, ())}
         self.inside = self.inside and IMPORT not in there
         fixtures = {file for file in there if "::" not in file}
-        there |= {test for test in seconds if test.split("::")[0] in fixtures}
+        there |= {test for test in seconds if file_of(test) in fixtures}
         there &= seconds.keys()
         if not self.inside:  # everything is imported anew, so that few files are looked at
-            nearest = Counter(test.split("::")[0] for test in there).most_common(FILES)
-            there = {test for test in there if test.split("::")[0] in dict(nearest)}
+            nearest = Counter(file_of(test) for test in there).most_common(FILES)
+            there = {test for test in there if file_of(test) in dict(nearest)}
             there |= {test for test in seconds if LOOKS in test}
-        files = {test.split("::")[0] for test in there}
-        beside = {test for test in seconds if test.split("::")[0] in files} - there
+        files = {file_of(test) for test in there}
+        beside = {test for test in seconds if file_of(test) in files} - there
         total, chosen = 0.0, []
+        owed = dict(record["fixtures"])  # until a test of the file is chosen
         for tests in (there, beside):
             cases, order = Counter(), []
-            for test in sorted(tests, key=seconds.get):
+            for test in sorted(tests, key=lambda test: seconds[test] + owed.get(file_of(test), 0)):
                 cases[test.split("[")[0]] += 1
                 order.append((cases[test.split("[")[0]], test))
             for _, test in sorted(order, key=lambda each: each[0]):
-                if total + seconds[test] < most:
-                    total += seconds[test]
+                cost = seconds[test] + owed.get(file_of(test), 0.0)
+                if total + cost < most:
+                    owed.pop(file_of(test), None)
+                    total += cost
                     chosen.append(test)
         return chosen
 
@@ -386,8 +393,14 @@ class Runner:
         before = results()
         killed = {each for each, killers in before.items() if killers[-1] not in NOT_KILLED}
         collected = {item.nodeid for item in session.items}
-        self.record["seconds"] = {
-            test: seconds for test, seconds in self.record["seconds"].items() if test in collected
+        seconds = {t: each for t, each in self.record["seconds"].items() if t in collected}
+        self.record["seconds"] = seconds
+        ran = (tests for lines in self.record["ran"].values() for tests in lines.values())
+        shared = {test for tests in ran for test in tests if test and "::" not in test}
+        # a fixture of several tests was timed with the first of them, which took longest
+        self.record["fixtures"] = {
+            file: max((seconds[test] for test in seconds if file_of(test) == file), default=0.0)
+            for file in shared
         }
         import_all()
         gc.unfreeze()  # the tests freeze what is there when they begin
@@ -396,7 +409,7 @@ class Runner:
             if isinstance(each, CACHE) and each.__module__.startswith("hqm"):
                 each.cache_clear()  # of what the unchanged product found
         gc.freeze()
-        for each in self.drawn:
+        for each in sorted(self.drawn, key=lambda each: len(before[each])):  # new ones first
             if each in killed:
                 continue
             mutant = Mutant(*each)
@@ -450,7 +463,7 @@ def main(command: str, *arguments: str) -> None:
         print_shares(draw(*map(int, arguments)))
     else:
         record = read_record()
-        files = sorted({test.split("::")[0] for test in record["seconds"]})
+        files = sorted({file_of(test) for test in record["seconds"]})
         drawn = draw(*map(int, arguments))
         pytest.main([*PLUGINS, *EXAMPLES, *files], plugins=[Runner(drawn, record)])
 
