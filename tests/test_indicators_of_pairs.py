@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 import scipy.stats
 from sklearn import metrics as rival
+from statsmodels.stats.multitest import multipletests
 
 import hqm
 from hqm import psychometrics as psy
 from hqm.indicators import case, compare, compare_forms, compare_runs, describe, single_items
+from hqm.indicators.indicator import is_on_page
 from hqm.labels.people_labels import FAITHFUL, PooledLabels
 from hqm.scoring.metrics import YES_NO
 from hqm.types import Cell, Estimate, Form
@@ -593,7 +595,56 @@ def test_what_a_number_can_be(name: str) -> None:
     assert {(unit.least, unit.most) for unit in units} == {RANGES[name]}
 
 
-def test_which_indicators_have_a_lower_end_alone() -> None:
-    one_sided = {i.name for i in hqm.all_indicators() if i.one_sided}
-    assert {"phi_of_forms", "icc_a1_of_forms", "form_correlation"} <= one_sided
+def test_how_indicators_are_shown() -> None:
+    """Reliabilities have a lower end alone, counts no decimals, and what says again what another
+    says is on no page.
+    """
+    listed = hqm.all_indicators()
+    one_sided = {i.name for i in listed if i.one_sided}
+    assert one_sided >= {
+        *("alpha", "lambda2", "stratified_alpha", "alpha_types", "omega_types", "kendall_w"),
+        *("icc_11", "icc_1k", "icc_ak", "icc_ck", "icc_a1", "icc_c1", "ccc", "disattenuated"),
+        *("pearson", "pearson_same_items", "spearman", "tau_b", "rho_g", "rho_g_1000", "g", "phi"),
+        *("phi_of_forms", "icc_a1_of_forms", "form_correlation"),
+    }
     assert not one_sided & {"equivalence", "mean_shift", "yes_ratio_shift", "kappa", "accuracy"}
+    off_page = {i.name for i in listed if not i.on_page}
+    repeated = {"kr21", "lambda2", "split_half", "stratified_alpha", "alpha_standardized", "ccc"}
+    assert off_page >= repeated | {"icc_11", "icc_1k", "icc_ak", "icc_ck", "icc_c1"}
+    assert not off_page & {"alpha", "pearson", "icc_a1", "rho_g", "kappa", "label_errors"}
+    whole = {i.name for i in listed if i.digits == 0}
+    assert whole >= {
+        *("added_value", "labels_needed", "contradicted_items", "labelled_answers"),
+        *("duplicate_items", "negative_items", "dead_items", "label_errors", "misfit_items"),
+        "leakage_cues",
+    }
+    assert {i.name for i in listed if i.name == "reading_list" and i.digits == 1}
+    assert is_on_page("consistency.alpha")
+    assert not is_on_page("consistency.kr21")
+    assert is_on_page("nobody.knows")
+
+
+def test_respondents_are_separated_by_a_ratio_over_pseudo_values() -> None:
+    """A respondent's pseudo-value of a picture: C times its F1 less C - 1 times that without it."""
+    form = Form("original", QUESTIONS)
+    first = matrix(RIGHT[0], of=QUESTIONS)
+    estimates = by_name(describe(first, YES_NO[3], PROTOCOL, form, ()))
+
+    def f1(inside: Array) -> Array:
+        yes, truth = YES[0][:, inside], TRUTH[inside]
+        return np.asarray(2 * (yes @ truth) / (yes.sum(axis=1) + truth.sum()))
+
+    count, whole = N // 2, f1(np.ones(N, dtype=bool))
+    left = np.stack([f1(CLUSTERS != c) for c in range(count)], axis=1)  # noqa: SIM300
+    pseudo = count * whole[:, None] - (count - 1) * left
+    pairs = [(a, b) for a in range(M) for b in range(a)]
+    p = [scipy.stats.ttest_rel(pseudo[a], pseudo[b]).pvalue for a, b in pairs]
+    apart = multipletests(p, method="holm")[0]
+    of_pairs = estimates["discriminability.separable_pairs"]
+    assert (of_pairs.detail["apart"], of_pairs.detail["pairs"]) == (apart.sum(), len(pairs))
+    error = np.median([(pseudo[a] - pseudo[b]).std(ddof=1) for a, b in pairs]) / math.sqrt(count)
+    planned = estimates["discriminability.minimum_difference"]
+    assert planned.detail["error"] == pytest.approx(error)
+    lead = estimates["discriminability.lead"]
+    best, second = sorted(whole)[-1:-3:-1]
+    assert lead.value == pytest.approx(best - second)

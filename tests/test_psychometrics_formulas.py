@@ -11,9 +11,11 @@ from scipy import optimize, stats
 
 from hqm import psychometrics as psy
 from hqm.psychometrics import compare_reliability, type_strengths
+from hqm.psychometrics.consistency import relative_error
 from hqm.psychometrics.correction import ppi_scores
+from hqm.psychometrics.criterion import with_raters
 from hqm.psychometrics.item_response_models import fit
-from hqm.psychometrics.variance_components import half_width_without, solved
+from hqm.psychometrics.variance_components import crowds_at_a_bound, half_width_without, solved
 from hqm.psychometrics.wrong_keys import USUAL
 
 
@@ -445,3 +447,118 @@ def test_raters_who_disagree_evenly_leave_an_answer_open() -> None:
     pooled = psy.pooled_labels([[1, 0, 1, 1], [1, 0, 1, 0], [1, 0, 0, np.nan]], "dawid-skene")
     assert pooled[:3].tolist() == [1, 0, 1]
     assert psy.pooled_labels([[1, 0.5], [0, np.nan]], "mean").tolist() == [0.5, 0.5]
+
+
+def test_scores_crowd_where_the_beta_of_their_moments_has_heavy_tails() -> None:
+    rng, seen, near = np.random.default_rng(10), set(), 0
+    for _ in range(400):
+        m = int(rng.integers(3, 12))
+        scores = rng.beta(rng.uniform(2, 9), rng.uniform(0.3, 3), m)
+        mean = scores.mean()
+        variance = ((scores - mean) ** 2).sum() / stats.chi2.ppf(0.25, m - 1)
+        total = mean * (1 - mean) / variance - 1
+        if total <= 0:
+            assert not crowds_at_a_bound(scores)
+            continue
+        excess = float(stats.beta.stats(mean * total, (1 - mean) * total, moments="k"))
+        assert crowds_at_a_bound(scores) == (excess > 1)
+        assert crowds_at_a_bound(1 - scores) == (excess > 1)
+        seen.add(excess > 1)
+        near += 0.95 < excess < 1.05
+    assert seen == {False, True}
+    assert near > 2
+    assert not crowds_at_a_bound([0.9, 0.9, 0.9])
+    assert not crowds_at_a_bound([0.99, 0.98, 1.02])
+    assert not crowds_at_a_bound([0.99, 0.94])
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.08])
+@pytest.mark.parametrize("kinds", [1, 2])
+def test_residuals_of_respondents_and_items_are_those_of_least_squares(
+    missing: float, kinds: int
+) -> None:
+    rng = np.random.default_rng(11)
+    scores = rng.normal(size=(9, 1)) + rng.normal(size=24) + rng.normal(size=(9, 24))
+    scores[rng.random(scores.shape) < missing] = np.nan
+    pictures, strata = np.repeat(np.arange(12), 2), np.repeat(np.arange(kinds), 24 // kinds)
+    found_there = np.isfinite(scores)
+    m, i = np.nonzero(found_there)
+    design = np.hstack(
+        [
+            (i[:, None] == np.arange(24)),
+            (m[:, None] * kinds + strata[i][:, None]) == np.arange(9 * kinds),
+        ]
+    ).astype(float)
+    fitted = design @ np.linalg.lstsq(design, scores[m, i], rcond=None)[0]
+    residual = np.zeros(scores.shape)
+    residual[m, i] = scores[m, i] - fitted
+    result = relative_error(scores, pictures, strata if kinds > 1 else None)
+    parts = 12 // kinds
+    expected = residual.reshape(9, 12, 2).sum(axis=2) * math.sqrt(parts / (parts - 1))
+    assert result.residuals == pytest.approx(expected, abs=1e-9 if not missing else 2e-3)
+    assert result.sums == pytest.approx(np.nansum(scores.reshape(9, 12, 2), axis=2))
+    assert result.sizes.tolist() == found_there.reshape(9, 12, 2).sum(axis=2).tolist()
+    assert result.factor == pytest.approx(9 / 8)
+
+
+def test_omega_needs_three_respondents_and_three_items() -> None:
+    rng = np.random.default_rng(12)
+    assert psy.omega_t(rng.random((2, 4))).status == "insufficient"
+    assert psy.omega_t(rng.random((9, 2))).status == "insufficient"
+    assert psy.omega_t(rng.random((4, 4))).status == "not_applicable"
+    x = rng.normal(size=(40, 1)) + 0.5 * rng.normal(size=(40, 4))
+    x[:, 2] *= 3
+    r = np.corrcoef(x.T)
+
+    def misfit(loadings: np.ndarray) -> float:
+        gap = r - np.outer(loadings, loadings)
+        return float((gap[~np.eye(4, dtype=bool)] ** 2).sum())
+
+    loadings = optimize.minimize(misfit, np.full(4, 0.8), tol=1e-12).x
+    assert psy.omega_t(x).value == pytest.approx(loadings.sum() ** 2 / r.sum(), abs=1e-5)
+
+
+@pytest.mark.parametrize("count", [19, 20])
+def test_raters_widen_an_interval_from_twenty_replicates_on(count: int) -> None:
+    replicates = np.append(np.random.default_rng(13).normal(0.6, 0.05, count), np.nan)
+    plain = psy.Coefficient(0.6, 0.5, 0.75, level=0.9, fixed=psy.Bounds(0.4, 0.8, "items", 0.9))
+    wider = with_raters(plain, replicates)
+    if count < 20:
+        assert wider == plain
+        return
+    extra = stats.norm.ppf(0.95) * np.nanstd(replicates, ddof=1)
+    assert wider.fixed is not None
+    for got, (low, high) in (
+        ((wider.low, wider.high), (0.5, 0.75)),
+        ((wider.fixed.low, wider.fixed.high), (0.4, 0.8)),
+    ):
+        ends = 0.6 - math.hypot(0.6 - low, extra), min(1.0, 0.6 + math.hypot(high - 0.6, extra))
+        assert got == pytest.approx(ends)
+    same = with_raters(plain, np.full(30, 0.5))
+    assert same == plain
+
+
+@pytest.mark.parametrize("higher", [True, False])
+@pytest.mark.parametrize(("share", "flag"), [(0.5, False), (0.55, True)])
+def test_items_that_hardly_anybody_solves_are_a_floor(
+    higher: bool, share: float, flag: bool
+) -> None:
+    """More than half of them, although no respondent is near the end."""
+    count = round(20 * share)
+    scores = np.hstack([np.zeros((8, count)), np.tile([1.0, 1, 1, 1, 0.9], (8, 4))[:, count:]])
+    study = psy.saturation(scores if higher else 1 - scores, higher_is_better=higher)
+    assert study.hard == count / 20
+    assert study.flags == (("FLOOR",) if flag else ())
+    turned = psy.saturation(1 - scores if higher else scores, higher_is_better=higher)
+    assert turned.flags == (("CEILING",) if flag else ())
+
+
+def test_items_are_described_by_the_answers_that_are_there() -> None:
+    x = np.array([[1, 1, 0, 1], [1, 0, np.nan, 1], [0, 1, 1, np.nan], [np.nan, 0, 0, 1]])
+    study = psy.item_analysis(x)
+    assert [item.n for item in study.items] == [3, 4, 3, 3]
+    assert [item.difficulty for item in study.items] == pytest.approx([2 / 3, 1 / 2, 1 / 3, 1])
+    assert study.items[3].reason == "all 3 respondents score 1"
+    assert [item.band for item in study.items][3] == "solved"
+    none = psy.item_analysis(np.where(np.arange(4) == 1, np.nan, x))
+    assert (none.items[1].n, none.items[1].status) == (0, "insufficient")

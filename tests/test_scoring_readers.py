@@ -7,9 +7,9 @@ import pytest
 from hqm.benchmark.card import Card
 from hqm.benchmark.new_sources import RowFaults
 from hqm.errors import DataError
-from hqm.scoring.choices import _named, options_of
+from hqm.scoring.choices import _in_passage, _named, options_of
 from hqm.scoring.commitments import passages
-from hqm.scoring.polar_answers import _restates
+from hqm.scoring.polar_answers import _restates, _without_adjectives
 from hqm.scoring.short_answers import _match_text, _number_of_passage, _phrases_in, names_phrase
 from hqm.scoring.written_numbers import numbers_in
 
@@ -71,6 +71,8 @@ def test_numbers_of_a_text(text: str, expected: list[tuple[str, int, bool, str]]
         # of equal options neither hides the other
         ("it is red", ("red", "Red"), "AB"),
         ("x^2+1", ("x^2+1", "x^2"), "A"),
+        ("it is x ^ 2 + 1", ("x^2", "x^2+1"), "B"),
+        ("it is x ^ 2", ("x^2", "x^2+1"), "A"),
         ("Figure 1", ("Figure 1", "Figure 2"), "A"),
         ("2", ("Figure 1", "Figure 2"), "B"),
     ],
@@ -113,6 +115,13 @@ def test_the_number_that_a_passage_states(
         ("man unhappy today", "Is the man happy?", False),
         ("unhappy man", "Is the man happy?", False),
         ("dog sleeps", "Is the door open?", None),
+        # words as their stems
+        ("circl larger star", "Is the circle larger than the star?", True),
+        ("circl smaller star", "Is the circle larger than the star?", False),
+        ("circl star sam siz", "Is the circle larger than the star?", False),
+        ("circl larger star", "Are the circle and the star the same size?", False),
+        ("circl star sam siz", "Are the circle and the star the same size?", True),
+        ("wear white helmet", "Do they wear a helmet?", True),
     ],
 )
 def test_a_clause_repeats_or_contradicts_a_question(
@@ -194,3 +203,35 @@ def test_types_of_a_card_are_named_once_each(types: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="empty, or named twice"):
         Card._none_misspelt(types)
     assert Card._none_misspelt(("existence", "Own")) == ("existence", "Own")
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen", "nothing"),
+    [
+        ("A", "A", False),
+        ("B. cat", "B", False),
+        ("B. dog", "", True),
+        ("the cat", "B", False),
+        ("a dog and a cat", "", True),
+        ("I cannot tell.", "", True),
+        ("a horse", "", False),
+        ("option (B)", "B", False),
+    ],
+)
+def test_what_a_passage_chooses(text: str, chosen: str, nothing: bool) -> None:
+    forms = options_of(("dog", "cat"))
+    assert _in_passage(text, "AB", forms, {}, False) == (tuple(chosen), nothing)
+
+
+@pytest.mark.parametrize(
+    ("clause", "left"),
+    [
+        ("wear white helmet", "wear helmet"),
+        ("wear shiny white helmet", "wear shiny helmet"),
+        ("white helmet", "white helmet"),
+        ("wear white helmet today", "wear white helmet today"),
+        ("wear helmet", "wear helmet"),
+    ],
+)
+def test_adjectives_before_words_of_the_question_are_left_out(clause: str, left: str) -> None:
+    assert _without_adjectives(clause.split(), ("wear", "helmet")) == left.split()

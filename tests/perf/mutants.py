@@ -53,7 +53,9 @@ EXAMPLES = ("--doctest-modules", "-odoctest_optionflags=NORMALIZE_WHITESPACE")
 RECORD, RESULTS = Path(".mutants.json"), Path(".mutants.jsonl")
 LOOKS = "test_results_cannot_be_changed"  # at every module of a package, and runs no line of it
 CACHE = type(functools.cache(len))
-SECONDS = 3  # of tests, as they were timed, for one mutant; twice as many each time it is tried
+SECONDS = (
+    3  # of tests, as they were timed, for one mutant; four times as many when it is tried again
+)
 PATIENCE = 7  # times those seconds of processor time: fixtures are not in them
 OUT_OF_TIME, SLOW = (
     "time",
@@ -413,7 +415,7 @@ class Runner:
             if each in killed:
                 continue
             mutant = Mutant(*each)
-            seconds = SECONDS * 2 ** len(before[each])
+            seconds = SECONDS * 4 ** len(before[each])
             tests = mutant.tests(self.record, seconds)
             killer = mutant.killed_by(session, functions, tests, PATIENCE * seconds)
             with RESULTS.open("a") as file:

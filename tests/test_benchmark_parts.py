@@ -1,0 +1,199 @@
+"""Parts of a benchmark that are otherwise seen with released data alone, on a few made records."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hqm.adapters.pope import Pope
+
+import hqm
+from hqm.benchmark.analyses import Entry, ScoredAnswer, made_up_objects
+from hqm.benchmark.card import Card
+from hqm.benchmark.corrected_keys import _by_release, _marked
+from hqm.benchmark.log_benchmark import _first_form, _form
+from hqm.benchmark.registry import adapter_of
+from hqm.errors import AnswerError, CardError, DataError
+from hqm.imports.row import Log, Row
+from hqm.indicators import case
+from hqm.indicators.single_items import _enough_for_rasch
+from hqm.psychometrics import leave_one_out
+from hqm.types import Item
+from tests.conftest import write_benchmark
+from tests.test_flags import ACCURACY, PROTOCOL, items, matrix
+
+
+def answered(texts: dict[str, str | None]) -> Iterator[ScoredAnswer]:
+    """Answers whose words are what they name; without a text, answers that are not scored."""
+    for place, (name, text) in enumerate(texts.items()):
+        who, _, picture = name.partition(" ")
+        item = Item(f"q{place}", "Describe it.", "caption", "", picture)  # type: ignore[arg-type]
+        value = None if text is None else 0.5
+        yield ScoredAnswer(respondent=who, item=item, text=text or "zebra", value=value, tally={})
+
+
+def test_objects_made_up_by_hand() -> None:
+    kinds = {"dog": "animal", "car": "vehicle", "tie": "thing", "man": "person", "zebra": "animal"}
+    texts = {
+        "m park": "dog dog car",
+        "m street": "man tie",
+        "m office": "dog tie",
+        "m sea": " ",
+        "m lost": None,  # is not scored
+        "n park": "car",
+    }
+    objects, categories, beside = made_up_objects(
+        list(answered(texts)),
+        lambda answer: answer.text.split(),
+        lambda answer: answer.item.image == "office",
+        lambda word: word == "man",
+        lambda word: kinds[word],
+    )
+
+    def rows(table: Any) -> list[tuple[Entry, ...]]:
+        return [tuple(row) for row in table.rows]
+
+    assert rows(objects) == [
+        ("m", "dog", "animal", 3, 3 / 7, 2, 4),
+        ("m", "tie", "thing", 2, 2 / 7, 2, 4),
+        ("m", "car", "vehicle", 1, 1 / 7, 1, 4),
+        ("m", "man", "person", 1, 1 / 7, 1, 4),
+        ("n", "car", "vehicle", 1, 1.0, 1, 1),
+    ]
+    assert rows(categories) == [
+        ("m", "animal", 3, 3 / 7),
+        ("m", "thing", 2, 2 / 7),
+        ("m", "person", 1, 1 / 7),
+        ("m", "vehicle", 1, 1 / 7),
+        ("n", "vehicle", 1, 1.0),
+    ]
+    # somebody is in the office, and made up in the street
+    assert rows(beside) == [("m", "tie", 2, 2, 1.0, 0.0), ("m", "dog", 1, 2, 0.5, 0.5)]
+    everywhere = {f"m {k}": "man " + " ".join(sorted(set(kinds) - {"man"})) for k in range(2)}
+    (*_, alone) = made_up_objects(
+        list(answered(everywhere)),
+        lambda answer: answer.text.split(),
+        lambda answer: False,
+        lambda word: word == "man",
+        lambda word: kinds[word],
+    )
+    assert {row[-1] for row in alone.rows} == {None}, "there is no other caption"
+    many = {f"m {k}": " ".join(f"w{i:02d}" for i in range(k, 30)) for k in range(30)}
+    first, _, near = made_up_objects(
+        list(answered(many)),
+        lambda answer: answer.text.split(),
+        lambda answer: True,
+        lambda word: False,
+        lambda word: "thing",
+    )
+    assert [row[1] for row in first.rows] == [f"w{29 - i:02d}" for i in range(20)]
+    assert [row[1] for row in near.rows] == ["w29", "w28", "w27", "w26", "w25"]
+
+
+@pytest.mark.parametrize(
+    ("forms", "first"),
+    [
+        (["a", "b"], "a"),
+        (["b", "a", "b"], "b"),
+        (["a", ""], ""),
+        (["a", "original"], ""),
+        (["", "original"], ""),
+        ([""], ""),
+    ],
+)
+def test_the_form_of_a_log_that_stands_for_the_original(forms: list[str], first: str) -> None:
+    rows = tuple(Row(place=f"a.csv: row {k}", form=name) for k, name in enumerate(forms))
+    logs = [Log(path="a.csv", tool="t", rows=part) for part in (rows[:1], rows[1:])]
+    assert _first_form(logs) == first
+    named = [_form(row, _first_form(logs)) for row in rows]
+    assert named == ["original" if f in ("", "original", first) else f for f in forms]
+
+
+def card(**given: Any) -> Card:
+    return Card.model_validate(
+        {"name": "mine", "version": "1", "title": "Mine", "task": "yes_no", **given}
+    )
+
+
+def test_the_adapter_of_a_card() -> None:
+    assert adapter_of(card()) is hqm.Benchmark
+    assert adapter_of(card(adapter="pope")) is adapter_of(card(name="pope")) is Pope
+    with pytest.raises(CardError, match="'nobody'"):
+        adapter_of(card(adapter="nobody"))
+
+
+ROWS = [
+    {
+        "id": f"q{k}",
+        "prompt": f"Is there a {thing}?",
+        "target": "yes",
+        "image": f"{k}.png",
+        "type": "existence",
+    }
+    for k, thing in enumerate(("dog", "cat", "tie"))
+]
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> hqm.Benchmark:
+    folder = write_benchmark(tmp_path_factory.mktemp("three") / "three", ROWS, name="three")
+    return hqm.load(str(folder))
+
+
+def test_a_mark_is_the_reply_of_the_only_role(
+    three: hqm.Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(three), "roles", ("verifier",), raising=False)
+    assert three.replies_saying("yes") == {"verifier": ("yes",)}
+    for roles in ((), ("splitter", "verifier")):
+        monkeypatch.setattr(type(three), "roles", roles, raising=False)
+        with pytest.raises(AnswerError, match="three"):
+            three.replies_saying("yes")
+
+
+def test_a_corrected_key_is_named_by_its_record(three: hqm.Benchmark) -> None:
+    records = [{"image": row["image"], "text": row["prompt"], "label": "no"} for row in ROWS[:2]]
+    path = Path("key.jsonl")
+    targets, left = _by_release(records, three.original, three, path)
+    assert targets == {"q0": "no", "q1": "no"}
+    assert left == ["q2"]
+    records[1]["label"] = "perhaps"
+    with pytest.raises(DataError) as refused:
+        _by_release(records, three.original, three, path)
+    assert refused.value.place == "key.jsonl: record 2"
+    records[1] = {"image": "9.png", "text": "Is there a boat?", "label": "no"}
+    with pytest.raises(DataError, match=r"1 of 2 rows") as refused:
+        _by_release(records, three.original, three, path)
+    assert refused.value.place == "key.jsonl: record 2"
+    item = three.original.items[0]
+    assert _marked({"mark": "wrong key"}, item, "x") == "no"
+    assert _marked({"mark": "wrong key"}, replace(item, target="no"), "x") == "yes"
+    with pytest.raises(DataError, match="'odd'"):
+        _marked({"mark": "odd"}, item, "x")
+
+
+@pytest.mark.parametrize(("respondents", "graded"), [(29, False), (30, False), (30, True)])
+def test_a_rasch_model_needs_thirty_respondents_and_right_or_wrong(
+    respondents: int, graded: bool
+) -> None:
+    right = (np.random.default_rng(0).random((respondents, 12)) < 0.5).astype(float)
+    alone = case("items", "", (matrix(right, of=items(12)),), ACCURACY, PROTOCOL)
+    if graded:
+        vars(alone)["known"]["item_scores"] = right[None] * 0.5
+    assert _enough_for_rasch(alone) == (respondents == 30 and not graded)
+
+
+def test_no_pair_is_named_where_one_respondent_decides() -> None:
+    x = np.array([0.1, 0.2, 0.15, 0.12, 0.18, 0.9])
+    y = np.array([0.2, 0.1, 0.16, 0.19, 0.12, 0.95])
+
+    def pearson(chosen: np.ndarray) -> float:
+        return float(np.corrcoef(x[chosen], y[chosen])[0, 1])
+
+    study = leave_one_out(pearson, 6, scores=x)
+    assert study.strongest == 5
+    assert study.without[5] == pytest.approx(np.corrcoef(x[:5], y[:5])[0, 1])
+    assert study.pair == (-1, -1)
+    assert leave_one_out(pearson, 3).status == "insufficient"
