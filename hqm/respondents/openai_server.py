@@ -178,8 +178,8 @@ def _mode_of(name: RespondentName) -> str:
 # whatever it is asked, and at 503 with a time, nobody asks until then. What still fails comes
 # back in the state `error`, with the reason; the others go on. What a server refuses to answer
 # for good (400, 403, 413, 451, ...) is marked as final, and so is a reply that holds no answer. A
-# refused key, an unknown model or a redirection ends the respondent at once; so does a 403 as long
-# as nothing was answered.
+# refused key, an unknown model or a redirection ends the respondent at once, and twenty failures in
+# a row end it, of whatever kind as long as nothing was answered.
 #
 # Each answer is handed over as it comes, and the next request begins when that answer is stored:
 # a killed run repeats no more than the requests in flight. Requests go out picture by picture,
@@ -208,10 +208,6 @@ _PASSING = frozenset({408, 409, 425, 429})
 _BROKEN_OFF = Response("", "error", "the request was broken off")
 _PATIENCE = 0.2
 """Seconds without a first answer after which more is asked."""
-_DENIALS = 3
-"""Requests answered by 403, and none otherwise, after which no further one is begun until another
-is answered.
-"""
 
 OPERATION = frozenset((*SERVER, "key_env"))
 """Settings that say how a server is reached, not who answers; they are no part of a respondent's
@@ -346,8 +342,6 @@ class OpenAIRespondent:
             finally:
                 floor.later.cancel()
                 floor.pass_on()
-        if floor.denied and not self.has_answered and not self._stop.is_set():
-            raise self._no_access(floor)
 
     def _staff(self, todo: Sequence[Request], floor: SharedState) -> None:
         """As many workers as there may be requests in flight."""
@@ -360,12 +354,7 @@ class OpenAIRespondent:
     ) -> None:
         """Ask more while the first answers take their time, a little more each time."""
         if not first:
-            if (
-                floor.denied
-                or floor.failures
-                or self._stop.is_set()
-                or not self.concurrency.unanswered()
-            ):
+            if floor.failures or self._stop.is_set() or not self.concurrency.unanswered():
                 return
             self._staff(todo, floor)
         floor.later = asyncio.get_running_loop().call_later(
@@ -385,34 +374,22 @@ class OpenAIRespondent:
                     break
                 if response.state != "error":
                     self.has_answered = True
-                denied = response.detail.get("status") == 403 and not self.has_answered
-                if denied:
-                    floor.denied.append((request, response))
-                else:
-                    await self._hand_over(request, response, floor)
+                await self._hand_over(request, response, floor)
             finally:
                 self.concurrency.leave()
-            if denied:
-                await self._await_an_answer(floor)
-            elif response.state != "error" and todo:
+            if response.state != "error" and todo:
                 if self.concurrency.answered(sent, time.monotonic()):
                     self.pace.resume()
                 self._staff(todo, floor)
         floor.workers -= 1
 
     async def _hand_over(self, request: Request, response: Response, floor: SharedState) -> None:
-        """Hand an answer to the caller, with refusals held back; raise after too many failures in
-        a row.
-        """
+        """Hand an answer to the caller; raise after too many failures in a row."""
         # what a server turns away for good says nothing about the next request, once it has
         # answered any; a reply without an answer is paid for, and twenty in a row are enough
         turned_away = "final" in response.detail and "status" in response.detail
         failed = response.state == "error" and not (self.has_answered and turned_away)
         failures = floor.failures = floor.failures + 1 if failed else 0
-        if floor.denied and self.has_answered:
-            denied, floor.denied = floor.denied, []
-            for answered in denied:
-                await floor.hand_over(*answered)
         await floor.hand_over(request, response)
         if failures >= self.give_up_after:
             raise RespondentError(
@@ -422,27 +399,6 @@ class OpenAIRespondent:
                     "Check the server, then run the same command again: what was answered is kept."
                 ),
             )
-
-    async def _await_an_answer(self, floor: SharedState) -> None:
-        """After several refusals of access, begin nothing until a request in flight is answered;
-        raise when none is.
-        """
-        if len(floor.denied) < _DENIALS:
-            return
-        floor.parked += 1
-        while not self.has_answered and not self._stop.is_set():
-            if floor.parked >= floor.workers:
-                raise self._no_access(floor)
-            await asyncio.sleep(0.01)
-        floor.parked -= 1
-
-    def _no_access(self, floor: SharedState) -> RespondentError:
-        reason = floor.denied[-1][1].reason
-        what = (
-            f"the server refuses access to everything it was asked ({len(floor.denied)} requests);"
-            f" the last: {reason}"
-        )
-        return RespondentError(what, place=self.name, remedy="Correct the name or the key.")
 
     async def _let_through(self, request: Request) -> Hold | None:
         """Wait until the bounds have room for a request; None when they will have none."""

@@ -360,10 +360,7 @@ class SharedState:
     """What is done where no answer comes."""
     asleep: int = 0
     """Workers that wait before they ask once more."""
-    parked: int = 0
     failures: int = 0
-    denied: list[tuple[Request, Response]] = field(default_factory=list)
-    """Requests answered by 403 before anything else was answered."""
     _came: list[Answer] = field(default_factory=list)
 
     @property
