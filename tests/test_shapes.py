@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hqm.benchmarks.shapes.oracle import claims, kinds_in, mentioned
-from hqm.benchmarks.shapes.questions import TYPES, caption, choice, open_question, yes_no
-from hqm.benchmarks.shapes.scene import SIDE, Scene, draw, random_scene
+from hqm.benchmarks.shapes.scene import SIDE, Scene, draw
 
 import hqm
 from hqm.respondents.hf_loading import find_model
 from tests.conftest import NIGHTLY, Run, counts, needs_torch
 from training.items import build_rows
+from training.questions import TYPES, caption, choice, open_question, random_scene, yes_no
 
 ROOT = Path(__file__).resolve().parent.parent / "benchmarks"
 RESPONDENTS = sorted(path.name for path in (ROOT / "shapes" / "respondents").iterdir())

@@ -6,19 +6,22 @@ python -m training.items          writes scenes.jsonl and the four items.jsonl
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hqm.benchmarks.shapes.questions import (
+from hqm.benchmarks.shapes.scene import Scene
+
+from training.questions import (
     INSTRUCTIONS,
     TYPES,
     Question,
     choice,
     open_question,
+    random_scene,
     yes_no,
 )
-from hqm.benchmarks.shapes.scene import Scene, random_scene
 
 SEED = 240617115
 IMAGES = 252
@@ -40,7 +43,7 @@ def build_rows() -> dict[str, list[dict[str, Any]]]:
             wanted={kind: truths[kind][i // 2] for kind in kinds}, rng=rng
         )
         image = f"scene-{i:03}.png"
-        rows["scenes"].append({"image": image, **scene.to_dict()})
+        rows["scenes"].append({"image": image, **asdict(scene)})
         for kind, (polar, four, short) in questions.items():
             rows["yesno"].append(_row("y", rows["yesno"], image, polar, {"target": polar.answer}))
             rows["choice"].append(

@@ -10,20 +10,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from hqm.benchmarks.shapes.questions import (
-    INSTRUCTIONS,
-    TYPES,
-    caption,
-    choice,
-    open_question,
-    yes_no,
-)
-from hqm.benchmarks.shapes.scene import GRID, Scene, random_scene
+from hqm.benchmarks.shapes.scene import GRID, Scene
 
 from hqm.errors import NoRule
 from hqm.forms.negate import flip
 from hqm.forms.wording import render_options, rephrase
 from training.items import build_rows
+from training.questions import (
+    INSTRUCTIONS,
+    TYPES,
+    caption,
+    choice,
+    open_question,
+    random_scene,
+    yes_no,
+)
 
 TASKS = {"yes_no": 0.5, "choice": 0.25, "vqa": 0.17, "caption": 0.08}
 

@@ -12,8 +12,18 @@ import re
 from collections.abc import Callable
 from functools import lru_cache, partial
 
-from hqm.benchmarks.shapes.questions import DIRECTIONS, NUMBERS
-from hqm.benchmarks.shapes.scene import ACTIONS, COLORS, GROUNDS, SHAPES, SIZES, SKIES, Scene, Thing
+from hqm.benchmarks.shapes.scene import (
+    ACTIONS,
+    COLORS,
+    DIRECTIONS,
+    GROUNDS,
+    NUMBERS,
+    SHAPES,
+    SIZES,
+    SKIES,
+    Scene,
+    Thing,
+)
 
 _SIZE = f"(?P<size>{'|'.join(SIZES)})"
 _COLOR = f"(?P<color>{'|'.join(COLORS)})"

@@ -7,8 +7,7 @@ pixel the same on every machine (no font file is used; letters are small bitmaps
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,8 +31,13 @@ GROUNDS = {
     "snow": (250, 250, 250),
     "water": (120, 190, 225),
 }
-WORDS = ("CAT", "DOG", "SUN", "BUS", "HAT", "KEY", "CUP", "MAP")
-DIGITS = tuple("0123456789")
+NUMBERS = ("zero", "one", "two", "three", "four")
+DIRECTIONS = {
+    "left": "to the left of",
+    "right": "to the right of",
+    "above": "above",
+    "below": "below",
+}
 
 GRID, CELL = 3, 32
 SIDE = GRID * CELL
@@ -76,52 +80,9 @@ class Scene:
     def count(self, shape: str) -> int:
         return sum(thing.shape == shape for thing in self.things)
 
-    def only(self, shape: str) -> Thing | None:
-        """The thing of this shape if there is exactly one, otherwise None."""
-        things = [thing for thing in self.things if thing.shape == shape]
-        return things[0] if len(things) == 1 else None
-
-    def named(self, color: str, shape: str) -> list[Thing]:
-        return [thing for thing in self.things if (thing.color, thing.shape) == (color, shape)]
-
-    def uniquely_named(self) -> list[Thing]:
-        """The things that colour and shape identify: there is only one red circle, for example."""
-        return [thing for thing in self.things if len(self.named(thing.color, thing.shape)) == 1]
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Scene:
         return cls(**{**data, "things": tuple(Thing(**thing) for thing in data["things"])})
-
-
-def _pick(rng: np.random.Generator, values: Any) -> Any:
-    values = list(values)
-    return values[int(rng.integers(len(values)))]
-
-
-def random_scene(rng: np.random.Generator) -> Scene:
-    """Draw a scene: 1 to 4 shapes, a figure and a sign three times out of four."""
-    cells = iter(rng.permutation(GRID * GRID).tolist())
-    things = tuple(
-        sorted(
-            (
-                Thing(_pick(rng, SHAPES), _pick(rng, COLORS), _pick(rng, SIZES), next(cells))
-                for _ in range(int(rng.integers(1, 5)))
-            ),
-            key=lambda thing: thing.cell,
-        )
-    )
-    action = _pick(rng, ACTIONS) if rng.random() < 0.75 else None
-    action_cell = next(cells) if action else None
-    sign = None
-    if rng.random() < 0.75:
-        sign = _pick(rng, WORDS if rng.random() < 0.5 else DIGITS)
-    sign_cell = next(cells) if sign else None
-    return Scene(
-        _pick(rng, SKIES), _pick(rng, GROUNDS), things, action, action_cell, sign, sign_cell
-    )
 
 
 def draw(scene: Scene) -> Image.Image:
@@ -272,12 +233,3 @@ def relation(a: Thing, b: Thing) -> str | None:
     if a.column == b.column:
         return "above" if a.row < b.row else "below"
     return None
-
-
-def related_pairs(scene: Scene) -> list[tuple[Thing, Thing]]:
-    """Ordered pairs of things, identified by colour and shape, that share a row or a column."""
-    return [
-        (a, b)
-        for a, b in itertools.permutations(scene.uniquely_named(), 2)
-        if relation(a, b) is not None
-    ]

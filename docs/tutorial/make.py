@@ -1,7 +1,7 @@
 """Make the material of the tutorial: 25 drawn pictures and 50 questions, one of which is wrong on
 purpose.
 
-python docs/tutorial/make.py [FOLDER]          writes questions.csv and pictures/ into the folder, or beside this file
+python -m docs.tutorial.make [FOLDER]          writes questions.csv and pictures/ into the folder, or beside this file
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from hqm.benchmarks.shapes.questions import Question, yes_no
-from hqm.benchmarks.shapes.scene import draw, random_scene
+from hqm.benchmarks.shapes.scene import draw
+
+from training.questions import Question, random_scene, yes_no
 
 SEED = 50
 PICTURES = 25

@@ -13,10 +13,10 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, cast, get_args
-
-import numpy as np
 
 from hqm.auditing.gate import default_text
 from hqm.benchmark.card import Card, RaiSection
@@ -27,9 +27,8 @@ from hqm.benchmark.new_sources import Gathered, open_source
 from hqm.errors import DataError, UsageError
 from hqm.files.cache import is_url
 from hqm.files.images import ImageSource, open_images
-from hqm.files.records import toml_value, write_records
+from hqm.files.records import read_records, toml_value, write_records
 from hqm.files.whole import whole_folder, write_texts
-from hqm.psychometrics.bootstrap import stream
 from hqm.types import Task
 from hqm.version import REPOSITORY, __version__
 
@@ -244,38 +243,21 @@ def _write(
 
 
 def _samples(task: Task, images: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    """Make two questions about each of four drawn pictures. Return them with respondents that can
-    answer.
+    """Copy two questions about each of four drawn pictures of the embedded benchmark. Return them
+    with respondents that can answer.
     """
     scenes = importlib.import_module("hqm.benchmarks.shapes.scene")
-    asked = importlib.import_module("hqm.benchmarks.shapes.questions")
     registry = importlib.import_module("hqm.benchmark.registry")
-    rng: np.random.Generator = stream(0, "scaffold")
+    shapes = registry.load(f"shapes_{task.replace('_', '')}")
     images.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
-    for k in range(_SCENES):
-        scene, name = scenes.random_scene(rng), f"sample-{k + 1}.png"
+    by_picture = groupby(read_records(shapes.data / "items.jsonl"), itemgetter("image"))
+    for k, (picture, asked) in enumerate(islice(by_picture, _SCENES), 1):
+        scene, name = shapes.scenes[picture], f"sample-{k}.png"
         scenes.draw(scene).save(images / name)
-        for j, kind in enumerate(("existence", "counting")):
-            row: dict[str, Any] = {"id": f"q{len(rows) + 1:04}", "image": name, "type": kind}
-            if task == "caption":
-                rows.append(
-                    {**row, "prompt": asked.INSTRUCTIONS[j], "target": scene.things[0].name}
-                )
-                continue
-            question = None
-            while question is None:
-                if task == "yes_no":
-                    question = asked.yes_no(scene, kind, bool((k + j) % 2), rng)
-                else:
-                    question = (asked.choice if task == "choice" else asked.open_question)(
-                        scene, kind, rng
-                    )
-            answer: Any = question.answer
-            if task == "vqa" and kind == "existence":
-                answer = [shape for shape in question.options if shape in question.answer]
-            row |= {"prompt": question.text, "target": answer}
-            rows.append({**row, "options": list(question.options)} if task == "choice" else row)
+        about = {"image": name, **({"target": scene.things[0].name} if task == "caption" else {})}
+        for row in islice(asked, 2):
+            rows.append({**row, "id": f"q{len(rows) + 1:04}", **about})
     return rows, tuple(registry.card("shapes_yesno").respondents.embedded)
 
 

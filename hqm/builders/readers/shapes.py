@@ -13,12 +13,6 @@ from hqm.files.records import read_records
 from hqm.signature import digest_file
 
 _RESPONDENTS = ("hf/shapes:steady", "hf/shapes:half-trained", "hf/shapes:yes-sayer")
-_DIRECTIONS = {
-    "left": "to the left of",
-    "right": "to the right of",
-    "above": "above",
-    "below": "below",
-}
 
 
 def read_shapes(_: Path) -> Source:
@@ -84,7 +78,7 @@ def _graph(name: str, scene: Any, scenes: Any) -> SceneGraph:
         Relation(
             id=f"relation-{i}-{j}",
             subject=f"thing-{i}",
-            predicate=_DIRECTIONS[lies],
+            predicate=scenes.DIRECTIONS[lies],
             object=f"thing-{j}",
         )
         for i, a in enumerate(scene.things)

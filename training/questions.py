@@ -1,4 +1,4 @@
-"""Questions about a scene, with their right answers and one true sentence each.
+"""Drawn scenes and questions about them, with their right answers and one true sentence each.
 
 Every question belongs to one of the eight hallucination types and one of four tasks. The same
 functions make the benchmark's items (fixed seed) and the respondents' training questions (other
@@ -16,15 +16,15 @@ import numpy as np
 from hqm.benchmarks.shapes.scene import (
     ACTIONS,
     COLORS,
-    DIGITS,
+    DIRECTIONS,
+    GRID,
     GROUNDS,
+    NUMBERS,
     SHAPES,
     SIZES,
     SKIES,
-    WORDS,
     Scene,
     Thing,
-    related_pairs,
     relation,
 )
 
@@ -38,13 +38,8 @@ TYPES = (
     "ocr",
     "existence",
 )
-NUMBERS = ("zero", "one", "two", "three", "four")
-DIRECTIONS = {
-    "left": "to the left of",
-    "right": "to the right of",
-    "above": "above",
-    "below": "below",
-}
+WORDS = ("CAT", "DOG", "SUN", "BUS", "HAT", "KEY", "CUP", "MAP")
+DIGITS = tuple("0123456789")
 SHORT_DIRECTIONS = {
     "left": "to the left",
     "right": "to the right",
@@ -75,6 +70,53 @@ class Question:
 def _pick(rng: np.random.Generator, values: Any) -> Any:
     values = list(values)
     return values[int(rng.integers(len(values)))]
+
+
+def random_scene(rng: np.random.Generator) -> Scene:
+    """Draw a scene: 1 to 4 shapes, a figure and a sign three times out of four."""
+    cells = iter(rng.permutation(GRID * GRID).tolist())
+    things = tuple(
+        sorted(
+            (
+                Thing(_pick(rng, SHAPES), _pick(rng, COLORS), _pick(rng, SIZES), next(cells))
+                for _ in range(int(rng.integers(1, 5)))
+            ),
+            key=lambda thing: thing.cell,
+        )
+    )
+    action = _pick(rng, ACTIONS) if rng.random() < 0.75 else None
+    action_cell = next(cells) if action else None
+    sign = None
+    if rng.random() < 0.75:
+        sign = _pick(rng, WORDS if rng.random() < 0.5 else DIGITS)
+    sign_cell = next(cells) if sign else None
+    return Scene(
+        _pick(rng, SKIES), _pick(rng, GROUNDS), things, action, action_cell, sign, sign_cell
+    )
+
+
+def _only(scene: Scene, shape: str) -> Thing | None:
+    """The thing of this shape if there is exactly one, otherwise None."""
+    things = [thing for thing in scene.things if thing.shape == shape]
+    return things[0] if len(things) == 1 else None
+
+
+def _named(scene: Scene, color: str, shape: str) -> list[Thing]:
+    return [thing for thing in scene.things if (thing.color, thing.shape) == (color, shape)]
+
+
+def uniquely_named(scene: Scene) -> list[Thing]:
+    """The things that colour and shape identify: there is only one red circle, for example."""
+    return [thing for thing in scene.things if len(_named(scene, thing.color, thing.shape)) == 1]
+
+
+def related_pairs(scene: Scene) -> list[tuple[Thing, Thing]]:
+    """Ordered pairs of things, identified by colour and shape, that share a row or a column."""
+    return [
+        (a, b)
+        for a, b in itertools.permutations(uniquely_named(scene), 2)
+        if relation(a, b) is not None
+    ]
 
 
 def plural(shape: str) -> str:
@@ -113,7 +155,7 @@ def _comparison_fact(scene: Scene, a: str, b: str) -> str:
 
 def _sizes_differ(scene: Scene) -> list[tuple[Thing, Thing]]:
     """Ordered pairs (larger, smaller) of things that colour and shape identify."""
-    things = scene.uniquely_named()
+    things = uniquely_named(scene)
     return [
         (a, b)
         for a, b in itertools.permutations(things, 2)
@@ -125,7 +167,7 @@ def _absent(scene: Scene, rng: np.random.Generator, near: float = 0.5) -> tuple[
     """A colour and a shape that no thing has together; half of the time one of the two occurs in
     the scene.
     """
-    names = [(c, s) for c in COLORS for s in SHAPES if not scene.named(c, s)]
+    names = [(c, s) for c in COLORS for s in SHAPES if not _named(scene, c, s)]
     close = [(c, s) for c, s in names if any(c == t.color or s == t.shape for t in scene.things)]
     color, shape = _pick(rng, close if close and rng.random() < near else names)
     return color, shape
@@ -161,8 +203,8 @@ def _yes_no_existence(scene: Scene, truth: bool, rng: np.random.Generator) -> Qu
 
 
 def _yes_no_attribute(scene: Scene, truth: bool, rng: np.random.Generator) -> Question | None:
-    if rng.random() < 0.3 and scene.uniquely_named():
-        thing = _pick(rng, scene.uniquely_named())
+    if rng.random() < 0.3 and uniquely_named(scene):
+        thing = _pick(rng, uniquely_named(scene))
         size = thing.size if truth else _pick(rng, [s for s in SIZES if s != thing.size])
         return _polar(
             "attribute",
@@ -171,7 +213,7 @@ def _yes_no_attribute(scene: Scene, truth: bool, rng: np.random.Generator) -> Qu
             f"the {thing.name} is {thing.size}",
             thing.size,
         )
-    single = [thing for thing in scene.things if scene.only(thing.shape)]
+    single = [thing for thing in scene.things if _only(scene, thing.shape)]
     if not single:
         return None
     thing = _pick(rng, single)
@@ -318,7 +360,7 @@ def yes_no(scene: Scene, kind: str, truth: bool, rng: np.random.Generator) -> Qu
 def open_question(scene: Scene, kind: str, rng: np.random.Generator) -> Question | None:
     """A short-answer question of one type; its options list the right answer and its rivals."""
     if kind == "attribute":
-        single = [thing for thing in scene.things if scene.only(thing.shape)]
+        single = [thing for thing in scene.things if _only(scene, thing.shape)]
         if not single:
             return None
         thing = _pick(rng, single)
@@ -386,7 +428,7 @@ def choice(scene: Scene, kind: str, rng: np.random.Generator) -> Question | None
     """A question with four options in random order, exactly one of them right."""
     if kind == "existence":
         thing = _pick(rng, scene.things)
-        wrong = [f"{c} {s}" for c in COLORS for s in SHAPES if not scene.named(c, s)]
+        wrong = [f"{c} {s}" for c in COLORS for s in SHAPES if not _named(scene, c, s)]
         text, right, value = "Which of these is in the image?", thing.name, thing.shape
         fact = f"there is a {thing.name}"
     elif kind == "comparison":
