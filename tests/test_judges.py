@@ -700,7 +700,7 @@ def test_two_judges_that_need_much_memory_are_loaded_when_they_take_turns(
     with hqm.Store(tmp_path / "s.sqlite") as store:
         judging = Judging(hqm.Asks(store), benchmark, Panel(lister, {"verifier": checker}))
         for number in (0, 1):
-            judged = judging.judge(benchmark.original, rows, number, keep_open=True)
+            judged = judging.judge(benchmark.original, rows, number)
             assert judged.asked > 0
             assert judged.errors == 0
         assert loads == ["hf/two", "hf/one"] * 2

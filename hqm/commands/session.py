@@ -432,13 +432,11 @@ class Session:
                     ):
                         yield (
                             judging,
-                            partial(
-                                judging.judge, form, rows, asking, progress, stop, keep_open=True
-                            ),
+                            partial(judging.judge, form, rows, asking, progress, stop),
                         )
             units = self._labelled_units(benchmark, respondents)
             for judging in judges if units else ():
-                yield judging, partial(judging.decide, units, progress, stop, keep_open=True)
+                yield judging, partial(judging.decide, units, progress, stop)
 
     def _labelled_units(
         self, benchmark: Benchmark, respondents: Sequence[StoredRespondent]
@@ -463,9 +461,8 @@ class Session:
             for judging in self.panels(benchmark):
                 respondents = self.stored_respondents(benchmark)
                 rows = self.answers.by_respondent(benchmark, benchmark.original, respondents, 0)
-                count = judging.pending(benchmark.original, rows) if respondents else 0
                 units = self._labelled_units(benchmark, respondents)
-                count += judging.pending_units(units) if units else 0
+                count = judging.pending(benchmark.original, rows, units)
                 pending[judging.panel.label] = pending.get(judging.panel.label, 0) + count
         return pending
 

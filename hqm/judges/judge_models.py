@@ -120,15 +120,12 @@ class Judging:
         number = self.store.find_respondent(self.panel.main.name, self.identity(self.panel.main))
         return [] if number is None else self.store.runs(number)
 
-    def pending(self, form: Form, rows: Rows, number: int = 0) -> int:
-        """How many questions are known to be missing; a later stage may ask more."""
-        asking = self.asking(number, retry=True)
-        verdicts(self.benchmark, form, rows, lambda _: asking)
-        return len(asking.missing)
-
-    def pending_units(self, units: Sequence[Unit]) -> int:
-        """How many questions about units that people labelled are known to be missing."""
+    def pending(self, form: Form, rows: Rows, units: Sequence[Unit] = ()) -> int:
+        """How many questions about answers, and about units that people labelled, are known to be
+        missing; a later stage may ask more.
+        """
         asking = self.asking(0, retry=True)
+        verdicts(self.benchmark, form, rows, lambda _: asking)
         decisions(self.benchmark, units, lambda _: asking)
         return len(asking.missing)
 
@@ -139,37 +136,27 @@ class Judging:
         number: int = 0,
         progress: Progress | None = None,
         stop: Stop = never,
-        *,
-        keep_open: bool = False,
     ) -> Outcome:
         """Ask until nothing is missing; every reply is stored as it comes in. Once `stop` is true,
         nothing new is asked.
 
-        With `keep_open`, a judge that was loaded or started stays so for the next call, until
-        `close`.
+        A judge that was loaded or started stays so for the next call, until `close`.
         """
 
         def run(asking: Asking) -> None:
             verdicts(self.benchmark, form, rows, lambda _: asking)
 
-        return self._until_known(run, number, progress, stop, keep_open)
+        return self._until_known(run, number, progress, stop)
 
     def decide(
-        self,
-        units: Sequence[Unit],
-        progress: Progress | None = None,
-        stop: Stop = never,
-        *,
-        keep_open: bool = False,
+        self, units: Sequence[Unit], progress: Progress | None = None, stop: Stop = never
     ) -> Outcome:
-        """Ask what each stage says of units that people labelled, until nothing is missing;
-        `keep_open` as for `judge`.
-        """
+        """Ask what each stage says of units that people labelled, until nothing is missing."""
 
         def run(asking: Asking) -> None:
             decisions(self.benchmark, units, lambda _: asking)
 
-        return self._until_known(run, 0, progress, stop, keep_open)
+        return self._until_known(run, 0, progress, stop)
 
     def close(self) -> None:
         """Close the models that play the roles; one that is asked again is loaded or started
@@ -181,20 +168,6 @@ class Judging:
             respondent.close()
 
     def _until_known(
-        self,
-        run: Callable[[Asking], None],
-        number: int,
-        progress: Progress | None,
-        stop: Stop,
-        keep_open: bool,
-    ) -> Outcome:
-        try:
-            return self._ask_until_known(run, number, progress, stop)
-        finally:
-            if not keep_open:
-                self.close()
-
-    def _ask_until_known(
         self, run: Callable[[Asking], None], number: int, progress: Progress | None, stop: Stop
     ) -> Outcome:
         """Run a procedure on stored replies, ask what it missed, and run it again."""
