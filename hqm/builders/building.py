@@ -45,7 +45,6 @@ class Build:
     matched: int
     """How many items have another one to be compared with."""
     forms: tuple[str, ...]
-    review: Review | None = None
 
     @property
     def kept(self) -> bool:
@@ -235,7 +234,6 @@ def _written(
         claimed=claimed,
         matched=sum(each.matched is not None for _, each, kept in rows if kept),
         forms=tuple(sorted(path.stem for path in (folder / "forms").glob("*.jsonl"))),
-        review=review,
     )
 
 

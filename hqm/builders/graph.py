@@ -95,7 +95,6 @@ class Text(_Part):
 
     id: str
     string: str = Field(min_length=1)
-    region: Box | None = None
     carrier: str = "sign"
 
 

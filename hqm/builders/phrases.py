@@ -309,7 +309,7 @@ def _texts(regions: Sequence[Region], words: Mapping[str, int]) -> list[Text]:
     """What is written on a thing, where one phrase says it in so many words."""
     made: dict[str, Text] = {}
     twice = set()
-    for number, (phrase, box) in enumerate(regions):
+    for number, (phrase, _) in enumerate(regions):
         match = next(filter(None, (p.fullmatch(phrase.strip().rstrip(".")) for p in _TEXTS)), None)
         if match is None:
             continue
@@ -327,7 +327,7 @@ def _texts(regions: Sequence[Region], words: Mapping[str, int]) -> list[Text]:
             continue
         if carrier in made and made[carrier].string.lower() != string.lower():
             twice.add(carrier)
-        made[carrier] = Text(id=f"region-{number}", string=string, carrier=carrier, region=box)
+        made[carrier] = Text(id=f"region-{number}", string=string, carrier=carrier)
     return [text for carrier, text in made.items() if carrier not in twice]
 
 

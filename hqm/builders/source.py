@@ -44,8 +44,6 @@ class Source:
     """Draws the picture of this name into a file, where pictures are drawn and not found."""
     respondents: tuple[str, ...] = ()
     """Embedded respondents that can answer questions about these pictures."""
-    wrong: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
-    """Image -> (kind, caption): captions that the release itself calls wrong."""
 
 
 @dataclass(frozen=True, slots=True)

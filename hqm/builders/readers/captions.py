@@ -94,9 +94,8 @@ def is_hal_eval(path: Path) -> bool:
 
 
 def read_hal_eval(path: Path) -> Source:
-    """A scene graph with the true caption of each picture; the wrong ones stand beside."""
+    """A scene graph with the true caption of each picture."""
     graphs: dict[str, SceneGraph] = {}
-    wrong: dict[str, tuple[tuple[str, str], ...]] = {}
     records = rows(read_json(path), "the file", path)
     often = Counter(word for row in records for word in _words(str(row.get("caption"))))
     side_by_side = Counter(
@@ -108,10 +107,9 @@ def read_hal_eval(path: Path) -> Source:
         made_up = rows(row.get("hal_caption"), f"hal_caption of {what}", path)
         key = f"{i}-{image.stem}"
         true = text(row, "caption", what, path)
-        wrong[key] = tuple(
-            (text(each, "type", what, path), text(each, "caption", what, path)) for each in made_up
+        others = Counter(
+            word for each in made_up for word in _words(text(each, "caption", what, path))
         )
-        others = Counter(word for _, caption in wrong[key] for word in _words(caption))
         least = len(made_up) - 1
         slip = any(
             others[word] < (least if often[word] < _OFTEN else least - 1) for word in _words(true)
@@ -132,7 +130,6 @@ def read_hal_eval(path: Path) -> Source:
         graphs=tuple(graphs.values()),
         licence="Apache-2.0",
         citation=_OF_HAL_EVAL,
-        wrong=wrong,
     )
 
 

@@ -100,11 +100,7 @@ def _graph(name: str, scene: Any, scenes: Any) -> SceneGraph:
         ),
         objects=tuple(objects),
         relations=tuple(relations),
-        texts=(
-            ()
-            if scene.sign is None
-            else (Text(id="text", string=scene.sign, region=_box(scene.sign_cell, scenes)),)
-        ),
+        texts=(() if scene.sign is None else (Text(id="text", string=scene.sign),)),
         settings=(
             Setting(kind="time of day", value=scene.sky),
             Setting(kind="ground", value=scene.ground),
