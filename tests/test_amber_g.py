@@ -16,7 +16,7 @@ import pytest
 import hqm
 from hqm.auditing.one_file import score_file
 from hqm.scoring.words import Noun, Recipe, Words
-from hqm.scoring.words.interfaces import VectorLikeness, embed
+from hqm.scoring.words.interfaces import Embedding, VectorLikeness
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +193,7 @@ def test_it_prints_what_the_release_prints(data: Path, tmp_path: Path, seed: int
     answers = write_answers(rival, seed)
     (tmp_path / "a.json").write_text(json.dumps(answers))
     benchmark: Any = hqm.load("amber_g", data=data, withheld="official")
-    likeness = VectorLikeness("stub", lambda word: embed([word], [vectors[word]]))
+    likeness = VectorLikeness("stub", lambda word: Embedding((word,), vectors[word], norms[word]))
     finder: Any = type("Stub", (), {"name": "stub", "__call__": staticmethod(stub_nouns)})()
     benchmark.words = Words(Recipe("stub", "stub"), finder, likeness)
     scored = score_file(benchmark, tmp_path / "a.json")

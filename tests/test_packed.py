@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import hqm
-from hqm.respondents.hf_loading import WEIGHTS, find_model, pack, unpacked
+from hqm.respondents.hf_loading import WEIGHTS, find_model, unpacked
 from tests.messages import pattern_of
+from training.packing import pack
 
 
 @pytest.fixture

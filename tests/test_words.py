@@ -5,6 +5,7 @@ installed.
 import importlib.machinery
 import importlib.util
 import itertools
+import math
 import sys
 import types
 from pathlib import Path
@@ -14,10 +15,18 @@ import pytest
 
 import hqm
 from hqm.scoring.words import CONCRETENESS, LIKENESS, NOUNS, Recipe, compose, find_words
-from hqm.scoring.words.interfaces import THRESHOLD, Embedding, VectorLikeness, cosine, embed
+from hqm.scoring.words.interfaces import THRESHOLD, Embedding, VectorLikeness, cosine
 from hqm.scoring.words.official import Brysbaert
 from hqm.scoring.words.offline import ConcreteByRule, HantaNouns, Synonyms, noun_lemma
 from tests.messages import pattern_of
+
+
+def embed(tokens: list[str], vectors: list[np.ndarray]) -> Embedding:
+    """The embedding of a text from the vectors of its tokens, with spaCy's rounding."""
+    mean = np.asarray(sum(vectors) / len(vectors), dtype=np.float32)
+    squares = (np.float32(value) * np.float32(value) for value in mean)
+    return Embedding(tuple(tokens), mean, math.sqrt(sum(map(float, squares))))
+
 
 RECIPES = {"offline": Recipe("hanta", "synonyms"), "official": Recipe("nltk", "en_core_web_lg")}
 

@@ -39,7 +39,8 @@ from typing import Any
 import numpy as np
 from hqm.benchmarks.shapes.scene import Scene, draw
 
-from hqm.respondents.hf_loading import pack, unpacked
+from hqm.respondents.hf_loading import unpacked
+from training.packing import pack
 from training.recipes import (
     RECIPES,
     Recipe,

@@ -29,17 +29,6 @@ from hqm.signature import digest_all, digest_file
 
 WEIGHTS = "model.safetensors"
 _PACKED = f"{WEIGHTS}.xz"
-# weights are numbers of two bytes: places are told apart by their parity
-_FILTERS = ({"id": lzma.FILTER_LZMA2, "preset": 9, "lc": 0, "lp": 1, "pb": 1},)
-
-
-def pack(folder: Path) -> None:
-    """Replace a model's weights by packed ones; the same weights give the same bytes."""
-    weights = folder / WEIGHTS
-    (folder / _PACKED).write_bytes(
-        lzma.compress(weights.read_bytes(), format=lzma.FORMAT_XZ, filters=_FILTERS)
-    )
-    weights.unlink()
 
 
 def unpacked(folder: Path) -> Path:
@@ -271,7 +260,6 @@ class Loaded:
     model: Any
     processor: Any
     family: Family
-    attention: str
 
     @property
     def tokenizer(self) -> Any:
@@ -432,7 +420,7 @@ def load(
     tokenizer.padding_side = "right" if behind else "left"
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
-    return Loaded(model, processor, family, wanted)
+    return Loaded(model, processor, family)
 
 
 _LIBRARY = re.compile(r"requires the ([\w.-]+) library|Package `([\w.-]+)` is required")

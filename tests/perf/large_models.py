@@ -163,7 +163,7 @@ def made(shape: str, name: str, folder: Path, device: str, dtype: str, **changes
     config.save_pretrained(folder)
     processor.save_pretrained(folder)
     tok.padding_side = "left"
-    return Loaded(model, processor, family_of(config.model_type), "sdpa")
+    return Loaded(model, processor, family_of(config.model_type))
 
 
 def weights_of(loaded: Loaded) -> int:

@@ -23,7 +23,7 @@ import numpy as np
 import hqm
 from hqm.auditing.one_file import score_file
 from hqm.scoring.words import Recipe, Words
-from hqm.scoring.words.interfaces import THRESHOLD, Embedding, VectorLikeness, cosine, embed
+from hqm.scoring.words.interfaces import THRESHOLD, Embedding, VectorLikeness, cosine
 from hqm.scoring.words.offline import HantaNouns
 
 FILLER = (
@@ -97,7 +97,7 @@ def main() -> None:
         vectors[other] = (vectors[word] + 0.3 * rng.normal(size=300)).astype(np.float32)
 
     def fresh(word: str) -> Embedding:
-        return embed([word], [vectors[word]])
+        return Embedding((word,), vectors[word], float(np.linalg.norm(vectors[word])))
 
     finder = HantaNouns()
     benchmark.words = Words(Recipe("hanta", "random"), finder, VectorLikeness("random", fresh))

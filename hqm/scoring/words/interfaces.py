@@ -4,7 +4,6 @@ that answer.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple, Protocol
@@ -144,24 +143,13 @@ class Embedding:
     norm: float
 
 
-def embed(tokens: Sequence[str], vectors: Sequence[npt.NDArray[np.float32]]) -> Embedding:
-    """The embedding of a text from the vectors of its tokens, with spaCy's rounding.
-
-    >>> round(embed(["a"], [np.array([3, 4], dtype=np.float32)]).norm, 6)
-    5.0
-    """
-    mean: npt.NDArray[np.float32] = np.asarray(sum(vectors) / len(vectors), dtype=np.float32)
-    squares = (np.float32(value) * np.float32(value) for value in mean)
-    return Embedding(tuple(tokens), mean, math.sqrt(sum(map(float, squares))))
-
-
 def cosine(first: Embedding, other: Embedding) -> float:
     """The similarity of two texts by spaCy's definition.
 
     It is 1 for the same tokens, 0 if either text has no vector, and otherwise the cosine.
 
-    >>> x, y = (embed([w], [np.array(v, dtype=np.float32)]) for w,
-    ...     v in (("x", [1, 0]), ("y", [0, 0])))
+    >>> x = Embedding(("x",), np.array([1, 0], dtype=np.float32), 1.0)
+    >>> y = Embedding(("y",), np.array([0, 0], dtype=np.float32), 0.0)
     >>> cosine(x, x), cosine(y, y), cosine(x, y)
     (1.0, 1.0, 0.0)
     """
@@ -186,8 +174,9 @@ class VectorLikeness:
 
     Examples
     --------
-    >>> table = {"dog": [1.0, 0.1], "puppy": [1.0, 0.2], "car": [0.0, 1.0]}
-    >>> made = VectorLikeness("mine", lambda w: embed([w], [np.array(table[w], dtype=np.float32)]))
+    >>> table = {"dog": [1.0, 0.0], "puppy": [0.96, 0.28], "car": [0.0, 1.0]}
+    >>> vectors = {word: np.array(row, dtype=np.float32) for word, row in table.items()}
+    >>> made = VectorLikeness("mine", lambda w: Embedding((w,), vectors[w], 1.0))
     >>> made.alike(["dog", "car"], ["puppy", "car"])
     array([[ True, False],
            [False,  True]])
