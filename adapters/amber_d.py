@@ -242,9 +242,10 @@ class AmberD(Benchmark):
             [i for i in by_kind["relation"] if "image" not in i.prompt],
         )
         pairs = (re.search(r"between the (.+) and (.+)\?", i.prompt) for i in by_kind["relation"])
-        same = [m[0] for m in pairs if m and m[1] == m[2]]
         yield from finding(
-            "self-relation", "{n} relation questions ask about a thing and itself", same
+            "self-relation",
+            "{n} relation questions ask about a thing and itself",
+            [m[0] for m in pairs if m and m[1] == m[2]],
         )
 
     def _label_leaks(self, form: Form, by_kind: Mapping[str, list[Item]]) -> Iterable[Finding]:
@@ -313,22 +314,24 @@ class AmberD(Benchmark):
             "{n} more ask about a word associated with a true object of the picture",
             near,
         )
-        overlap = [
-            str(i)
-            for i, note in self.annotations.items()
-            if note["type"] == "generative" and set(note["truth"]) & set(note["hallu"])
-        ]
         yield from finding(
             "annotation-overlap",
             "{n} pictures list an object both as true and as a hallucination",
-            overlap,
+            [
+                str(i)
+                for i, note in self.annotations.items()
+                if note["type"] == "generative" and set(note["truth"]) & set(note["hallu"])
+            ],
         )
-        twice = [
-            str(i)
-            for i, note in self.annotations.items()
-            if note["type"] == "generative" and len(note["truth"]) > len(set(note["truth"]))
-        ]
-        yield from finding("annotation-twice", "{n} pictures list a true object twice", twice)
+        yield from finding(
+            "annotation-twice",
+            "{n} pictures list a true object twice",
+            [
+                str(i)
+                for i, note in self.annotations.items()
+                if note["type"] == "generative" and len(note["truth"]) > len(set(note["truth"]))
+            ],
+        )
         groups = [group for group in same_question(form).values() if len(group) > 1]
         contradictory = [group[0] for group in groups if len({i.target for i in group}) > 1]
         yield Finding(

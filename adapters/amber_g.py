@@ -506,55 +506,54 @@ class AmberG(Benchmark):
             "annotation-overlap", "{n} pictures list an object both as true and as a target", both
         )
         for kind, name in (("truth", "a true object"), ("hallu", "a target")):
-            twice = [key for key, note in notes.items() if len(note[kind]) > len(set(note[kind]))]
             yield from finding(
                 f"annotation-twice-{kind}",
                 f"{{n}} pictures list {name} twice: the release can never count both",
-                twice,
+                [key for key, note in notes.items() if len(note[kind]) > len(set(note[kind]))],
             )
-        shadowed = [
-            f"{key}: '{name}' is counted as '{note['truth'][index]}'"
-            for key, note in notes.items()
-            for name in dict.fromkeys(note["truth"])
-            for true in [self._pictures[key][0]]
-            for index in [true.stands_for[true.words.index(name)]]
-            if note["truth"][index] != name
-        ]
         yield from finding(
             "shadowed-object",
             "{n} true objects are associated with another one of their picture: the release counts"
             " their mention for that",
-            shadowed,
+            [
+                f"{key}: '{name}' is counted as '{note['truth'][index]}'"
+                for key, note in notes.items()
+                for name in dict.fromkeys(note["truth"])
+                for true in [self._pictures[key][0]]
+                for index in [true.stands_for[true.words.index(name)]]
+                if note["truth"][index] != name
+            ],
         )
         for kind, name in (("truth", "true objects"), ("hallu", "targets")):
-            safe = [
-                f"{key}: {word}"
-                for key, note in notes.items()
-                for word in note[kind]
-                if word in self.safe_words
-            ]
             yield from finding(
                 f"safe-word-{kind}",
                 f"{{n}} {name} are safe words: the release passes over their mention",
-                safe,
+                [
+                    f"{key}: {word}"
+                    for key, note in notes.items()
+                    for word in note[kind]
+                    if word in self.safe_words
+                ],
             )
-        near = [
-            f"{key}: {', '.join(words)}"
-            for key, note in notes.items()
-            if (
-                words := [
-                    h for h in note["hallu"] if any(h in self.associated[t] for t in note["truth"])
-                ]
-            )
-        ]
         yield from finding(
             "target-associated",
             "{n} pictures have a target that is associated with a true object",
-            near,
+            [
+                f"{key}: {', '.join(words)}"
+                for key, note in notes.items()
+                if (
+                    words := [
+                        h
+                        for h in note["hallu"]
+                        if any(h in self.associated[t] for t in note["truth"])
+                    ]
+                )
+            ],
         )
-        capital = [word for word in self.associated if word != word.lower()]
         yield from finding(
-            "capital", "{n} objects have a capital letter, and the release compares case", capital
+            "capital",
+            "{n} objects have a capital letter, and the release compares case",
+            [word for word in self.associated if word != word.lower()],
         )
         yield Finding(
             "objects",

@@ -574,7 +574,10 @@ class CocoChair(Benchmark):
             "{n} pictures have no COCO object: every mention is a hallucination",
             [k for k, v in self._objects.items() if not v],
         )
-        unused = sorted(names - {name for objects in self._objects.values() for name in objects})
-        yield from finding("object-never-there", "{n} objects occur in no picture", unused)
+        yield from finding(
+            "object-never-there",
+            "{n} objects occur in no picture",
+            sorted(names - {name for objects in self._objects.values() for name in objects}),
+        )
         if digest({key: name for key, name in lists["inverse"].items() if key}) != _LIST:
             yield Finding("other-synonyms", "the list of synonyms is not the one of the release", 1)

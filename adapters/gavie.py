@@ -285,20 +285,25 @@ class Gavie(Benchmark):
             "{n} questions give the place of a box in numbers",
             [i for i in items if _BOX.search(i.prompt)],
         )
-        wide = [i for i in items if "？" in i.prompt]
-        yield from finding("full-width", "{n} questions end in a full-width question mark", wide)
-        twice = [i for i in items if re.search(r"[?.]\s*\?$", i.prompt)]
-        yield from finding("stray-mark", "{n} questions end in a stray question mark", twice)
-        options = [
-            i
-            for i in items
-            if re.match(r"(?:Choose|Select) the \w+ ", i.prompt)
-            and not re.search(r":|\ba\)", i.prompt)
-        ]
+        yield from finding(
+            "full-width",
+            "{n} questions end in a full-width question mark",
+            [i for i in items if "？" in i.prompt],
+        )
+        yield from finding(
+            "stray-mark",
+            "{n} questions end in a stray question mark",
+            [i for i in items if re.search(r"[?.]\s*\?$", i.prompt)],
+        )
         yield from finding(
             "absent-options",
             "{n} questions ask to choose among options that they do not name",
-            options,
+            [
+                i
+                for i in items
+                if re.match(r"(?:Choose|Select) the \w+ ", i.prompt)
+                and not re.search(r":|\ba\)", i.prompt)
+            ],
         )
         if not self.regions:
             yield Finding(

@@ -717,11 +717,14 @@ class HalEval(Benchmark):
             ]
             if not of_part:
                 continue
-            twice = [
-                image for image, n in Counter(image for _, _, image, _ in of_part).items() if n > 1
-            ]
             yield from finding(
-                f"{part}-repeated", f"{{n}} {part} pictures stand more than once", twice
+                f"{part}-repeated",
+                f"{{n}} {part} pictures stand more than once",
+                [
+                    image
+                    for image, n in Counter(image for _, _, image, _ in of_part).items()
+                    if n > 1
+                ],
             )
             if self._asks_yes_no:
                 yield from self._surface(part, [captions for _, _, _, captions in of_part])
@@ -731,18 +734,20 @@ class HalEval(Benchmark):
     @staticmethod
     def _surface(part: str, rows: Sequence[Sequence[str]]) -> Iterable[Finding]:
         """What gives the answer away to someone who never sees the picture."""
-        empty = [
-            f"row {i}: {kind}"
-            for i, row in enumerate(rows, 1)
-            for kind, text in zip(("truth", *KINDS), row, strict=True)
-            if not text.strip()
-        ]
-        yield from finding(f"{part}-empty", f"{{n}} {part} captions are empty", empty)
-        spaced = [row[0] for row in rows if row[0] != row[0].strip()]
+        yield from finding(
+            f"{part}-empty",
+            f"{{n}} {part} captions are empty",
+            [
+                f"row {i}: {kind}"
+                for i, row in enumerate(rows, 1)
+                for kind, text in zip(("truth", *KINDS), row, strict=True)
+                if not text.strip()
+            ],
+        )
         yield from finding(
             f"{part}-whitespace",
             f"{{n}} true {part} captions begin or end with white space",
-            spaced,
+            [row[0] for row in rows if row[0] != row[0].strip()],
         )
         longer = sum(len(row[4].split()) > len(row[0].split()) for row in rows)
         yield Finding(

@@ -477,11 +477,10 @@ class Hqh(Benchmark):
         groups = [
             group for group in same_question(form).values() if len({i.type for i in group}) > 1
         ]
-        twice = [group[0] for group in groups]
         yield from finding(
             "duplicate-across-types",
             "{n} pairs of picture and question stand under two types",
-            twice,
+            [group[0] for group in groups],
         )
         places = [item.type for item in form.items]
         if len(set(places)) == sum(a != b for a, b in zip(places, [None, *places], strict=False)):
@@ -499,16 +498,17 @@ class Hqh(Benchmark):
                 ends["One."] + ends["1."],
             )
         environment = [i for i in form.items if i.type == "environment"]
-        taken = [
-            i
-            for i in environment
-            if re.match(r"(?:when|where) (?:was|is) .*(?:photo|picture|image|pic)", i.prompt, re.I)
-        ]
         yield from finding(
             "taken",
             f"{{n}} of {len(environment)} environment questions ask when or where the picture was"
             " taken",
-            taken,
+            [
+                i
+                for i in environment
+                if re.match(
+                    r"(?:when|where) (?:was|is) .*(?:photo|picture|image|pic)", i.prompt, re.I
+                )
+            ],
         )
         common = Counter(str(i.target) for i in environment).most_common(1)
         if common and common[0][1] > 0.2 * len(environment):
@@ -527,11 +527,10 @@ class Hqh(Benchmark):
             "{n} instructions begin with a misspelt word",
             [i for i in form.items if re.match(r"[A-Z]{2,}[a-z]|How man ", i.prompt)],
         )
-        broken = [i for i in self.parallel(form).items if i.rule == "questions.frame"]
         yield from finding(
             "broken-question",
             "{n} questions no rule can put in other words: the parallel form only frames them",
-            broken,
+            [i for i in self.parallel(form).items if i.rule == "questions.frame"],
         )
 
 

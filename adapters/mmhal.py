@@ -334,11 +334,10 @@ class MMHal(Benchmark):
         yield from finding(
             "one-wording", "{n} questions share one wording", same if len(same) > 1 else []
         )
-        adversarial = [item for item in items if item.meta["kind"] == "adversarial"]
         yield from finding(
             "false-presupposition",
             "{n} questions ask about something that is not in the picture",
-            adversarial,
+            [item for item in items if item.meta["kind"] == "adversarial"],
         )
         hosts = {
             item.meta["source"].split("/")[2] for item in items if "://" in item.meta["source"]
@@ -346,9 +345,10 @@ class MMHal(Benchmark):
         yield Finding(
             "links", f"the pictures are given by address only, on {len(hosts)} hosts", len(hosts)
         )
-        other = [item for item in items if item.type is None]
         yield from finding(
-            "no-type", "{n} questions of the kind 'other' have no hallucination type", other
+            "no-type",
+            "{n} questions of the kind 'other' have no hallucination type",
+            [item for item in items if item.type is None],
         )
 
 

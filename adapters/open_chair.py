@@ -353,11 +353,10 @@ class OpenChair(Benchmark):
 
     def check(self, form: Form) -> Iterable[Finding]:
         """The size of the dataset, and the oddities of the example of generated captions."""
-        without = [item for item in form.items if not item.target]
         yield from finding(
             "no-truth",
             "{n} pictures have no true caption: what is said of them cannot be judged",
-            without,
+            [item for item in form.items if not item.target],
         )
         if len(form) not in (2000, 4863):
             yield Finding(
@@ -371,15 +370,13 @@ class OpenChair(Benchmark):
                 str(record.get("generated_caption", ""))
                 for record in read_records(self.data / _EXAMPLE)
             ]
-            twice = [text for text, count in Counter(texts).items() for _ in range(count - 1)]
             yield from finding(
                 "example-duplicates",
                 "{n} captions of the release's example repeat an earlier one",
-                twice,
+                [text for text, count in Counter(texts).items() for _ in range(count - 1)],
             )
-            stuck = [text for text in texts if re.search(r"(?<!\S)(\S+)(?: \1(?!\S)){2}", text)]
             yield from finding(
                 "example-degenerate",
                 "{n} captions of the release's example say a word three times",
-                stuck,
+                [text for text in texts if re.search(r"(?<!\S)(\S+)(?: \1(?!\S)){2}", text)],
             )

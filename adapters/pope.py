@@ -274,12 +274,11 @@ class Pope(Benchmark):
             "{n} questions say 'imange', as the release's own generator writes 'image' behind 'an'",
             [i for i in form.items if "imange" in i.prompt],
         )
-        old = [f"{part}: {len(items)}" for part, items in parts.items() if len(items) != 3000]
         yield from finding(
             "size",
             "{n} parts do not have the release's 3,000 questions (an older copy of random has"
             " 2,910)",
-            old,
+            [f"{part}: {len(items)}" for part, items in parts.items() if len(items) != 3000],
         )
         for source in SOURCES:
             of_source = {part: items for part, items in parts.items() if part.startswith(source)}
@@ -328,14 +327,14 @@ class Pope(Benchmark):
         if not folder.is_dir():
             return
         key = read_key(folder, self, self.read()).within(form)
-        changed = [f"{name}: {form.by_id[name].prompt} {key.targets[name]}" for name in key.changed]
         yield from finding(
             "repope-label",
             f"{{n}} of {len(key.targets):,} labels that RePOPE read again are others; audit with"
             f" --key {folder}",
-            changed,
+            [f"{name}: {form.by_id[name].prompt} {key.targets[name]}" for name in key.changed],
         )
-        ambiguous = [form.by_id[name] for name in key.left_out]
         yield from finding(
-            "repope-ambiguous", "{n} questions are ambiguous to RePOPE's readers", ambiguous
+            "repope-ambiguous",
+            "{n} questions are ambiguous to RePOPE's readers",
+            [form.by_id[name] for name in key.left_out],
         )

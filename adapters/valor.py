@@ -492,16 +492,15 @@ class Valor(Benchmark):
             i.id: prepared("object_existence", {"objects": i.target})
             for i in by_part["object_existence"]
         }
-        dropped = [
-            f"{i.id}: {word}"
-            for i in by_part["object_existence"]
-            for word in sorted({*i.target} - {*unfiltered[i.id]})
-        ]
         yield from finding(
             "filtered-object",
             "{n} annotated objects can never be covered: the filter takes them out of every"
             " caption",
-            dropped,
+            [
+                f"{i.id}: {word}"
+                for i in by_part["object_existence"]
+                for word in sorted({*i.target} - {*unfiltered[i.id]})
+            ],
         )
         described = [
             (i, wearer) for i in by_part["attribute_people"] for wearer in i.target.values()
@@ -519,14 +518,15 @@ class Valor(Benchmark):
             "{n} people have no field 'person'",
             [f"{i.id}: {', '.join(wearer)}" for i, wearer in described if "person" not in wearer],
         )
-        several = [
-            f"{i.id}: {text}"
-            for i in by_part["attribute_object"]
-            for text in i.target.values()
-            if text.count("(") > 1
-        ]
         yield from finding(
-            "several-tuples", "{n} objects have several tuples: any of them is right", several
+            "several-tuples",
+            "{n} objects have several tuples: any of them is right",
+            [
+                f"{i.id}: {text}"
+                for i in by_part["attribute_object"]
+                for text in i.target.values()
+                if text.count("(") > 1
+            ],
         )
         ranked = [
             (i.id, name) for i in by_part["relation_comparative"] for name in i.target.values()
