@@ -153,15 +153,15 @@ from .respondents import make_respondent as make_respondent
 from .respondents.base import Request as Request
 from .respondents.base import Respondent as Respondent
 from .respondents.base import Sampling as Sampling
-from .scoring.chair import chair_tally as chair_tally
-from .scoring.chair import mentioned as mentioned
 from .scoring.choices import read_choice as read_choice
 from .scoring.matrix import ScoreMatrix as ScoreMatrix
 from .scoring.metrics import ACCURACY as ACCURACY
 from .scoring.metrics import CHAIR as CHAIR
 from .scoring.metrics import YES_NO as YES_NO
 from .scoring.metrics import Metric as Metric
+from .scoring.metrics import chair_tally as chair_tally
 from .scoring.metrics import mean_of as mean_of
+from .scoring.metrics import mentioned as mentioned
 from .scoring.metrics import ratio as ratio
 from .scoring.metrics import rounded as rounded
 from .scoring.metrics import yes_no_tally as yes_no_tally

@@ -24,8 +24,7 @@ import hqm
 from hqm.benchmark.registry import shipped
 from hqm.builders import building
 from hqm.builders.balance import balanced
-from hqm.builders.benchmark_folder import Pictures
-from hqm.builders.building import Build, build
+from hqm.builders.building import Build, Pictures, build
 from hqm.builders.graph import Promise, Question, SceneGraph
 from hqm.builders.lexicon import NUMBERS, singular
 from hqm.builders.measuring import Measured

@@ -12,10 +12,9 @@ from sklearn import metrics as rival
 import hqm
 from hqm import CHAIR, YES_NO, Cell, DesignError, Item, Metric, Response, Verdict, mean_of
 from hqm.scoring import rules
-from hqm.scoring.chair import mentioned
 from hqm.scoring.matrix import NO_GROUP, ScoreMatrix, align, least_in_groups
 from hqm.scoring.metrics import YES_NO as BY_ORDER
-from hqm.scoring.metrics import ratio, rounded, yes_no_tally
+from hqm.scoring.metrics import mentioned, ratio, rounded, yes_no_tally
 from hqm.types import STATES
 
 RIGHT = Metric("right", mean_of("right"), share=True)

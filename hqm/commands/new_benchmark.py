@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import importlib
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,7 +27,7 @@ from hqm.errors import DataError, UsageError
 from hqm.files.cache import is_url
 from hqm.files.images import ImageSource, open_images
 from hqm.files.records import read_records, toml_value, write_records
-from hqm.files.whole import whole_folder, write_texts
+from hqm.files.whole import name_for, whole_folder, write_texts
 from hqm.types import Task
 from hqm.version import REPOSITORY, __version__
 
@@ -111,22 +110,13 @@ def write_new_benchmark(
         The source cannot be read, or something in it is wrong; the sentence names the file, row and
         column.
     """
-    name = re.sub(r"\W+", "_", folder.resolve().name.lower()).strip("_")
-    if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", name) or len(name) > 100:
-        raise UsageError(
-            f"{folder.name!r:.200} cannot be a benchmark's name",
-            remedy="Use at most 100 letters, digits and underscores.",
-        )
+    name = name_for(folder)
     if task is not None and task not in get_args(Task):
         raise UsageError(
             f"there is no task {task!r}",
             remedy=f"The tasks are {', '.join(get_args(Task))}.",
             given=task,
             known=get_args(Task),
-        )
-    if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
-        raise UsageError(
-            "it is there already", place=str(folder), remedy="Name a folder that is new or empty."
         )
     options = {"pictures": images, "columns": ", ".join(columns), "a split": split}
     without = next((what for what, value in options.items() if value), None)

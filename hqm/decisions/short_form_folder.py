@@ -18,13 +18,12 @@ import numpy as np
 from hqm.auditing.gate import default_text
 from hqm.benchmark.adapter import Benchmark, Calibration, FormLoss
 from hqm.benchmark.registry import load
-from hqm.builders.benchmark_folder import name_for
 from hqm.decisions.item_choice import METHODS
 from hqm.decisions.shortening import Measure, Shortening, shorten_answers
 from hqm.errors import DesignError, ImageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.records import toml_text, write_records
-from hqm.files.whole import whole_folder, write_texts
+from hqm.files.whole import name_for, whole_folder, write_texts
 from hqm.psychometrics import Array, Numbers
 from hqm.scoring.matrix import ScoreMatrix, Sums
 from hqm.scoring.metrics import Metric

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from hqm.errors import DataError
+from hqm.errors import DataError, UsageError
 
 
 def write_text(path: Path, text: str) -> None:
@@ -125,3 +126,26 @@ def whole_file(path: Path) -> Iterator[Path]:
     """Yield the place of a file to write, which is moved to `path` at the end, or nothing is."""
     with whole_folder(path.parent) as beside:
         yield beside / path.name
+
+
+def name_for(folder: Path) -> str:
+    """The name of the benchmark that is written into a folder.
+
+    Raises
+    ------
+    UsageError
+        The folder holds something, or its name cannot be that of a benchmark.
+    """
+    name = re.sub(r"\W+", "_", folder.resolve().name.lower()).strip("_")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", name) or len(name) > 100:
+        raise UsageError(
+            f"{folder.name!r:.200} cannot be a benchmark's name",
+            remedy="Use at most 100 letters, digits and underscores.",
+        )
+    if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
+        raise UsageError(
+            "it is there already",
+            place=str(folder),
+            remedy="Name a folder that is new or empty.",
+        )
+    return name
