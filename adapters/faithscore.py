@@ -31,7 +31,6 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -736,13 +735,9 @@ class FaithScore(Benchmark):
             return Verdict.unscored("unparsed", "the answer states no fact about the picture")
         tally = {"n": 1.0, "faith": judgement.label}
         facts = LabelContext.of(judgement).stages.get("verifier")
-        if facts is not None:
-            count, hold = len(facts), sum(facts.values())
-        elif judgement.reply.startswith('{"facts"'):  # as HQM 0.2 stored the release's annotation
-            reading = json.loads(judgement.reply)
-            count, hold = reading["facts"], reading["hold"]
-        else:
+        if facts is None:
             return Verdict(judgement.label, tally)
+        count, hold = len(facts), sum(facts.values())
         tally |= {"facts": float(count), "facts_true": float(hold)}
         return Verdict(judgement.label, tally, "ok", f"{hold} of {count} facts hold")
 

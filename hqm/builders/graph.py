@@ -114,8 +114,6 @@ class Image(_Part):
     """Where the picture is on the web."""
     width: int = Field(default=0, ge=0)
     height: int = Field(default=0, ge=0)
-    licence: str = ""
-    source: str = ""
     exhaustive: frozenset[str] = frozenset()
     """The classes of which the annotation says whether they are there: one that is not among the
     objects is absent.

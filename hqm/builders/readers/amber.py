@@ -199,7 +199,6 @@ def _graph(image: str, held: _Facts) -> SceneGraph:
         image=Image(
             id=image,
             file=image,
-            source="AMBER",
             exhaustive=frozenset({*names, *held.made_up} - doubtful),
             doubtful=frozenset(doubtful),
             counted=frozenset(held.numbers),

@@ -59,7 +59,6 @@ def read_regions(path: Path) -> Source:
                 image=Image(
                     id=key,
                     file=f"{key}.jpg",
-                    source="Visual Genome",
                     exhaustive=held.exhaustive,
                     counted=held.counted,
                 ),
@@ -119,7 +118,6 @@ def read_hal_eval(path: Path) -> Source:
                 id=key,
                 file=image.name,
                 address=f"{_COCO}/{image}" if image.name.startswith("COCO_") else "",
-                source="Hal-Eval",
             ),
             captions=() if slip else (true,),
         )

@@ -2,7 +2,7 @@
 format".
 
 instances: images (id, file_name, width, height, license), annotations (id, image_id, category_id,
-bbox [x, y, width, height], iscrowd), categories (id, name, supercategory), licenses (id, name).
+bbox [x, y, width, height], iscrowd), categories (id, name, supercategory).
 captions: images and annotations (image_id, caption). Every one of the categories is annotated in
 every picture; those with a crowd are not counted.
 
@@ -67,11 +67,8 @@ def read_coco(path: Path) -> Source:
     crowded: dict[str, set[str]] = defaultdict(set)
     classes: set[str] = set()
     complete: set[str] = set()
-    licences: dict[str, str] = {}
     for file in files:
         held = table(read_json(file), "the file", file)
-        for row in rows(held.get("licenses", []), "licenses", file):
-            licences[text(row, "id", "a licence", file)] = text(row, "name", "a licence", file)
         own = {}
         for row in rows(held.get("images"), "images", file):
             own[text(row, "id", "a picture", file)] = row
@@ -122,8 +119,6 @@ def read_coco(path: Path) -> Source:
                     address=address_of(row.get("coco_url")),
                     width=_pixels(row, "width", path),
                     height=_pixels(row, "height", path),
-                    licence=licences.get(str(row.get("license")), ""),
-                    source="COCO",
                     exhaustive=exhaustive,
                     counted=exhaustive - crowded[key],
                 ),
@@ -195,7 +190,6 @@ def read_object_sets(path: Path) -> Source:
                     id=key,
                     file=file,
                     address=f"http://images.cocodataset.org/val2014/{file}" if of_coco else "",
-                    source=path.name,
                     exhaustive=classes,
                 ),
                 objects=tuple(Object(id=name, names=(name,)) for name in names),

@@ -93,7 +93,7 @@ def _graph(key: str, row: dict[str, Any], file: Path) -> SceneGraph:
         int(number(row, side, f"the picture {key}", file)) for side in ("width", "height")
     )
     return SceneGraph(
-        image=Image(id=key, file=f"{key}.jpg", width=width, height=height, source="GQA"),
+        image=Image(id=key, file=f"{key}.jpg", width=width, height=height),
         objects=tuple(objects),
         relations=tuple(relations),
         settings=tuple(

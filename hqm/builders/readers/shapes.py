@@ -92,8 +92,6 @@ def _graph(name: str, scene: Any, scenes: Any) -> SceneGraph:
             file=name,
             width=scenes.SIDE,
             height=scenes.SIDE,
-            licence="Apache-2.0",
-            source="shapes",
             exhaustive=classes,
             counted=classes,
             complete=frozenset(("color", "size", "action")),

@@ -76,7 +76,7 @@ def read_valor(path: Path) -> Source:
                     )
     graphs = [
         SceneGraph(
-            image=Image(id=key, file=f"{key}.jpg", source="VALOR"),
+            image=Image(id=key, file=f"{key}.jpg"),
             objects=tuple(objects[key]),
             captions=tuple(captions[key]),
         )

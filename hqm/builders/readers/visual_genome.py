@@ -99,7 +99,6 @@ def read_visual_genome(path: Path) -> Source:
                     address=address_of(row.get("url")),
                     width=wide,
                     height=high,
-                    source="Visual Genome",
                     exhaustive=phrases.exhaustive,
                     counted=frozenset(
                         name for name in phrases.counted if of_class[name] == number_of[name]
