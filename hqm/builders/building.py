@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import io
 import shutil
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -114,7 +115,8 @@ def build(
     )
     draft = made.draft(order)
     if not draft.chosen:
-        notes = f": {'; '.join(draft.notes)}" if draft.notes else ""
+        said = _notes(made, draft)
+        notes = f": {'; '.join(said)}" if said else ""
         raise DataError(
             f"the recipe {recipe} makes no item of it{notes}",
             place=place,
@@ -226,7 +228,7 @@ def _written(
         measured = Measured(
             benchmark=benchmark,
             draft=draft,
-            notes=_notes(draft, len(chosen) - len(rows), attempt),
+            notes=_notes(recipe, draft, len(chosen) - len(rows), attempt),
             form=benchmark.original,
             pictures_checked=pictures.at_hand,
             precision=precision_of(review),
@@ -429,8 +431,18 @@ def _forms(rows: Sequence[tuple[Mapping[str, Any], Chosen]]) -> dict[str, list[d
     return forms
 
 
-def _notes(draft: Draft, left_out: int, attempt: int) -> tuple[str, ...]:
-    notes = list(draft.notes)
+def _notes(recipe: Recipe, draft: Draft, left_out: int = 0, attempt: int = 0) -> tuple[str, ...]:
+    """What a draft says, and what fell short of its number."""
+    made = {"": len(draft.chosen), **Counter(each.question.part for each in draft.chosen)}
+    notes = [
+        *draft.notes,
+        *(
+            f"{part}{': ' if part else ''}{made.get(part, 0)} items of {wanted}, for want of"
+            f" {recipe.lack}"
+            for part, wanted in draft.wanted.items()
+            if made.get(part, 0) < wanted
+        ),
+    ]
     if left_out:
         notes.append(
             f"{left_out} items left out by people's decisions, with those that balanced them"

@@ -270,8 +270,10 @@ class Draft:
     """The result of a recipe: items in any order, with notes and measures."""
 
     chosen: tuple[Chosen, ...]
+    wanted: Mapping[str, int] = field(default_factory=dict)
+    """Part -> how many of its items were wanted; of all items under an empty name."""
     notes: tuple[str, ...] = ()
-    """Sentences to print: what fell short of its number, what was left out."""
+    """Sentences to print: what was left out, and how much there is to choose from."""
     measures: Mapping[str, float] = field(default_factory=dict)
     """Numbers that only the recipe knows, by their names."""
     files: Mapping[str, str] = field(default_factory=dict)

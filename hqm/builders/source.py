@@ -248,6 +248,8 @@ class Recipe:
     """What the annotations must say, in words."""
     draft: Callable[[Order], Draft]
     promises: Callable[[Measured], tuple[Promise, ...]]
+    lack: str = "annotations that fit"
+    """For want of what fewer items are made than wanted, in words."""
     adapter: str = ""
     """The adapter that scores it; the card's task decides where it is empty."""
     card: Mapping[str, Mapping[str, object]] = field(default_factory=dict)

@@ -275,15 +275,12 @@ def draft(order: Order) -> Draft:
         if part not in there
     ]
     chosen: list[Chosen] = []
-    for part, wanted in shares(order.items, there or PARTS).items():
+    wanted = shares(order.items, there or PARTS)
+    for part, number in wanted.items():
         taken: set[tuple[str, str]] = set()
-        made = balanced(pools[part], wanted, order.rng, taken=taken)
-        if len(made) < wanted:
-            notes.append(
-                f"{part}: {len(made)} items of {wanted}, for want of questions with both answers"
-            )
+        made = balanced(pools[part], number, order.rng, taken=taken)
         chosen += with_matches(made, pools[part], taken)
-    return Draft(chosen=tuple(chosen), notes=tuple(notes))
+    return Draft(chosen=tuple(chosen), wanted=wanted, notes=tuple(notes))
 
 
 def promises(measured: Measured) -> tuple[Promise, ...]:
@@ -311,6 +308,7 @@ RECIPE = Recipe(
     task="yes_no",
     must_not=f"any finding L1xx or L2xx of `hqm check FOLDER`; {WORDS_ALONE}",
     needs="objects with attributes, counts or relations (AMBER, GQA, Visual Genome, shapes)",
+    lack="questions with both answers",
     draft=draft,
     promises=promises,
 )

@@ -104,30 +104,26 @@ def draft(order: Order) -> Draft:
             place=order.source.name,
             remedy="Take annotations with captions, or with attributes and relations.",
         )
-    notes = [
+    notes = (
         *remarks,
         *(
             f"{kind}: no item, no caption has one to exchange"
             for kind in KINDS
             if kind not in there
         ),
-    ]
+    )
     chosen: list[Chosen] = []
     taken: set[tuple[str, str]] = set()
-    for part, wanted in shares(order.items, there).items():
+    wanted = shares(order.items, there)
+    for part, number in wanted.items():
         pool = list(_candidates(captions, part))
         made = balanced(
             pool,
-            wanted,
+            number,
             order.rng,
             taken=taken,
             length=lambda question: len(question.prompts[0].split()),
         )
-        if len(made) < wanted:
-            notes.append(
-                f"{part}: {len(made)} items of {wanted}, for want of values that are both said and"
-                " put in"
-            )
         chosen += with_matches(made, pool, taken)
     lines = [
         json.dumps(_record(caption, changes), ensure_ascii=False)
@@ -144,7 +140,8 @@ def draft(order: Order) -> Draft:
     )
     return Draft(
         chosen=tuple(chosen),
-        notes=tuple(notes),
+        wanted=wanted,
+        notes=notes,
         files={"captions.jsonl": "\n".join(lines) + "\n"},
         measures={"words apart": float(apart)},
     )
@@ -200,6 +197,7 @@ RECIPE = Recipe(
         "captions, or attributes and relations (COCO's captions, Hal-Eval, GQA, Visual Genome,"
         " shapes)"
     ),
+    lack="values that are both said and put in",
     draft=draft,
     promises=promises,
     unread=0.3,

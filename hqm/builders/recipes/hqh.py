@@ -414,21 +414,13 @@ def draft(order: Order) -> Draft:
     """Each type has an eighth of the items, or as many as the annotations allow, which is said."""
     graphs = order.source.graphs
     chosen: list[Chosen] = []
-    notes = []
-    for i, kind in enumerate(HALLUCINATION_TYPES):
-        wanted = order.items // 8 + (i < order.items % 8)
+    wanted = {
+        kind: order.items // 8 + (i < order.items % 8) for i, kind in enumerate(HALLUCINATION_TYPES)
+    }
+    for kind, number in wanted.items():
         pool = list(_KINDS[kind](graphs))
-        made = spread(pool, wanted, order.rng)
-        if len(made) < wanted:
-            notes.append(
-                f"{kind}: {len(made)} items of {wanted}, for want of annotations that a rule fits"
-            )
-        chosen += with_open_matches(made, pool)
-    return Draft(
-        chosen=tuple(chosen),
-        notes=tuple(notes),
-        measures={f"wanted {kind}": order.items // 8 for kind in _KINDS},
-    )
+        chosen += with_open_matches(spread(pool, number, order.rng), pool)
+    return Draft(chosen=tuple(chosen), wanted=wanted)
 
 
 def promises(measured: Measured) -> tuple[Promise, ...]:
@@ -436,7 +428,7 @@ def promises(measured: Measured) -> tuple[Promise, ...]:
     unsaid = [
         kind
         for kind in HALLUCINATION_TYPES
-        if measured.by_part.get(kind, 0) < measured.draft.measures.get(f"wanted {kind}", 0)
+        if measured.by_part.get(kind, 0) < measured.draft.wanted[kind]
         and not any(note.startswith(f"{kind}:") for note in measured.notes)
     ]
     return (
@@ -460,6 +452,7 @@ RECIPE = Recipe(
     task="vqa",
     must_not="a type short of its number without saying so",
     needs="objects with boxes, attributes, relations, texts or settings: the more, the more types",
+    lack="annotations that a rule fits",
     draft=draft,
     promises=promises,
     unread=0.4,

@@ -101,10 +101,12 @@ def draft(order: Order) -> Draft:
             )
         )
     chosen: list[Chosen] = spread(pool, order.items, order.rng)
-    notes = [f"{len(vocabulary)} names in the vocabulary"]
-    if len(chosen) < order.items:
-        notes.append(f"{len(chosen)} items of {order.items}, for want of pictures")
-    return Draft(chosen=tuple(chosen), notes=tuple(notes), files=vocabulary_file(vocabulary))
+    return Draft(
+        chosen=tuple(chosen),
+        wanted={"": order.items},
+        notes=(f"{len(vocabulary)} names in the vocabulary",),
+        files=vocabulary_file(vocabulary),
+    )
 
 
 def promises(measured: Measured) -> tuple[Promise, ...]:
@@ -130,6 +132,7 @@ RECIPE = Recipe(
     task="caption",
     must_not="a picture without an inventory",
     needs="objects (COCO, Visual Genome, GQA, AMBER, shapes)",
+    lack="pictures",
     draft=draft,
     promises=promises,
     adapter="inventory",

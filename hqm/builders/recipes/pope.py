@@ -161,18 +161,12 @@ def draft(order: Order) -> Draft:
     seen = co_occurrence(graphs)
     taken: set[tuple[str, str]] = set()
     made: list[tuple[list[Chosen], list[Question]]] = []
-    notes = []
-    for part, wanted in shares(order.items, PARTS).items():
+    wanted = shares(order.items, PARTS)
+    for part, number in wanted.items():
         pool = list(candidates(graphs, seen, part))
-        chosen = balanced(pool, wanted, order.rng, taken=taken)
-        if len(chosen) < wanted:
-            notes.append(
-                f"{part}: {len(chosen)} items of {wanted}, for want of names that are there and"
-                " absent often enough"
-            )
-        made.append((chosen, pool))
+        made.append((balanced(pool, number, order.rng, taken=taken), pool))
     matched = [each for chosen, pool in made for each in with_matches(chosen, pool, taken)]
-    return Draft(chosen=tuple(matched), notes=tuple(notes))
+    return Draft(chosen=tuple(matched), wanted=wanted)
 
 
 def promises(measured: Measured) -> tuple[Promise, ...]:
@@ -190,6 +184,7 @@ RECIPE = Recipe(
     task="yes_no",
     must_not=WORDS_ALONE,
     needs="classes that are annotated to completeness (COCO, AMBER, shapes)",
+    lack="names that are there and absent often enough",
     draft=draft,
     promises=promises,
 )

@@ -193,11 +193,6 @@ def draft(order: Order) -> Draft:
         if 2 * len(selected) >= order.items:
             break
     many = min(len(selected), order.items // 2)
-    if 2 * many < order.items:
-        notes.append(
-            f"{2 * many} items of {order.items}, for want of such pictures with a control of as"
-            " many objects"
-        )
     vocabulary = vocabulary_of(graphs)
     chosen = [
         Chosen(question=_caption(graph, arm, picked, held, vocabulary), wording=place)
@@ -211,6 +206,7 @@ def draft(order: Order) -> Draft:
     pictures = [picked[graph.image.id].pictures for graph in selected[:many]]
     return Draft(
         chosen=tuple(chosen),
+        wanted={"": order.items},
         notes=tuple(notes),
         files=vocabulary_file(vocabulary),
         measures={
@@ -290,6 +286,7 @@ RECIPE = Recipe(
         f"an object in fewer than {LEAST} pictures; arms that differ in their number of objects"
     ),
     needs="objects of many pictures (COCO, GQA, shapes)",
+    lack="such pictures with a control of as many objects",
     draft=draft,
     promises=promises,
     adapter="inventory",
