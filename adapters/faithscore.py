@@ -29,7 +29,6 @@ without facts has no label.
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import re
 from collections import Counter
@@ -44,7 +43,6 @@ from hqm import (
     AnswerError,
     AskJudge,
     Benchmark,
-    DataError,
     Finding,
     Form,
     InTurn,
@@ -72,6 +70,7 @@ from hqm import (
     released_file,
     reword_item,
     take,
+    template_in,
 )
 
 KINDS = {
@@ -403,15 +402,7 @@ class FaithScore(Benchmark):
             "faithscore",
             "the verifier's prompt stands in the code of the release, which is not there",
         )
-        for node in ast.walk(ast.parse(read_text(code))):
-            # 'Statement: ' + element + ' ...'
-            if isinstance(node, ast.BinOp) and isinstance(node.left, ast.BinOp):
-                before, after = node.left.left, node.right
-                if isinstance(before, ast.Constant) and isinstance(after, ast.Constant):
-                    return f"{before.value!s}{{fact}}{after.value!s}"
-        raise DataError(
-            "it has no prompt for the verifier", place=str(code), remedy="Use --set prompts=hqm."
-        )
+        return template_in(code, "prompt", "stage3", {"element": "fact"})
 
     async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
         """Recognize what describes the picture, decompose it into facts, verify each fact."""

@@ -24,7 +24,6 @@ own rule for what is concrete, which keeps other words.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -53,8 +52,8 @@ from hqm import (
     pyarrow_library,
     ratio,
     read_records,
-    read_text,
     take,
+    template_in,
 )
 
 INSTRUCTION = "Describe the image."
@@ -325,29 +324,8 @@ class OpenChair(Benchmark):
 
     def official_prompt(self, name: str) -> str:
         """The question in the release's `utils.py`, with our names for its variables."""
-        path = self.data / "utils.py"
-        names = {"cap": "{caption}", "obj": "{object}"}
-        try:
-            tree = ast.parse(read_text(path))
-        except SyntaxError:
-            tree = ast.Module([], [])
-        for node in ast.walk(tree):
-            if isinstance(node, ast.JoinedStr):
-                parts = [
-                    (
-                        str(part.value)
-                        if isinstance(part, ast.Constant)
-                        else names.get(ast.unparse(part.value), "")  # type: ignore[attr-defined]
-                    )
-                    for part in node.values
-                ]
-                if set(names.values()) <= set(parts):
-                    return "".join(parts)
-        raise DataError(
-            f"it has no prompt {name!r}",
-            place=str(path),
-            remedy="Take the release's OpenCHAIR/utils.py.",
-        )
+        places = {"cap": "caption", "obj": "object"}
+        return template_in(self.data / "utils.py", "_prompt", "make_prompt", places)
 
     # --- what is odd ---
 

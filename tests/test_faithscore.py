@@ -426,8 +426,8 @@ def test_faithscore_official_prompts_are_read_from_the_release(data: Path, tmp_p
     with pytest.raises(hqm.DataError, match="not there"):
         benchmark.prompt("verify")
     (tmp_path / "framework.py").write_text(
-        "def f(element):\n    x = 'a' + element + '\\n' + 'b'\n    return 'S: ' + element + '"
-        " Right?'\n"
+        "def stage3(elements):\n    for element in elements:\n        prompt = 'S: ' + element"
+        " + ' Right?'\n"
     )
     (tmp_path / "questions.jsonl").write_bytes(
         (data / "faithscore" / "questions.jsonl").read_bytes()

@@ -411,7 +411,11 @@ def _in_order(tree: ast.AST) -> list[ast.Assign | ast.AugAssign]:
 def _piece(value: ast.expr, places: Mapping[str, str], path: Path) -> str:
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
         return value.value
-    source = ast.unparse(value)
+    if isinstance(value, ast.JoinedStr):
+        return "".join(_piece(part, places, path) for part in value.values)
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+        return _piece(value.left, places, path) + _piece(value.right, places, path)
+    source = ast.unparse(value.value if isinstance(value, ast.FormattedValue) else value)
     if source not in places:
         raise DataError(
             f"the prompt takes in {source}, which is unknown", place=f"{path}:{value.lineno}"
