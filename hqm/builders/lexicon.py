@@ -8,6 +8,8 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
+from lemminflect import getAllLemmas, getInflection, getLemma
+
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 KINDS = {
     "color": (
@@ -245,8 +247,6 @@ def participle(action: str) -> str:
     >>> [participle(words) for words in ("open", "uneven", "upside down", "raise", "half-squat")]
     ['', '', '', '', '']
     """
-    from lemminflect import getAllLemmas, getInflection
-
     first, _, rest = action.lower().partition(" ")
     kinds = getAllLemmas(first)
     verb = next(iter(kinds.get("VERB", ())), "")
@@ -280,8 +280,6 @@ def is_state(words: str) -> bool:
     >>> [is_state(words) for words in ("rolling waves", "2", "sit", "natural wood", "lively")]
     [False, False, False, False, False]
     """
-    from lemminflect import getAllLemmas
-
     first, last = words.split()[0], words.split()[-1]
     if not _VAGUE.isdisjoint(re.split("[ -]", words)) or last in _MASS or not words[0].isalpha():
         return False
@@ -373,8 +371,6 @@ def _agrees(noun: str, verb: str, text: str) -> bool:
 @lru_cache(maxsize=65536)
 def kinds_of(word: str) -> frozenset[str]:
     """The parts of speech that a word can be: NOUN, VERB, ADJ and so on."""
-    from lemminflect import getAllLemmas
-
     return frozenset(getAllLemmas(word))
 
 
@@ -405,8 +401,6 @@ def singular(name: str) -> str:
     *before, last = name.split()
     if last in _PLURAL_ONLY or last in _MASS or last.endswith(("ss", "us", "is")):
         return name
-    from lemminflect import getLemma
-
     lemma = {"people": "person", "women": "woman", "men": "man"}.get(last) or next(
         iter(getLemma(last, "NOUN")), last
     )
@@ -433,6 +427,4 @@ def plural(name: str) -> str:
         return " ".join([*before, fixed[last]])
     if last in _PLURAL_ONLY or last in _MASS:
         return name
-    from lemminflect import getInflection
-
     return " ".join([*before, next(iter(getInflection(last, "NNS")), f"{last}s")])

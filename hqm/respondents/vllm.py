@@ -31,6 +31,7 @@ from typing import Any
 
 from hqm.errors import RespondentError
 from hqm.respondents.base import Request, RespondentName, Sampling, waiting
+from hqm.respondents.hf_loading import find_model, weights_digest
 from hqm.respondents.openai_server import LOGPROBS_MODE, OPERATION, OpenAIRespondent
 from hqm.respondents.server_process import KEEP_LOG, PATIENCE
 from hqm.types import Response
@@ -99,8 +100,6 @@ class VllmRespondent:
 
     @cached_property
     def model_path(self) -> str:
-        from hqm.respondents.hf_loading import find_model
-
         return find_model(self._name.target)
 
     @property
@@ -123,8 +122,6 @@ class VllmRespondent:
 
     @cached_property
     def _weights(self) -> str | None:
-        from hqm.respondents.hf_loading import weights_digest
-
         return weights_digest(self.model_path, self.name)
 
     @cached_property
