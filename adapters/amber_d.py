@@ -25,7 +25,6 @@ from typing import Any
 
 from hqm import (
     Benchmark,
-    Card,
     DataError,
     Finding,
     Form,
@@ -121,10 +120,7 @@ def _metrics(scoring: str) -> Iterable[Metric]:
 class AmberD(Benchmark):
     """The discriminative questions of AMBER."""
 
-    def __init__(self, card: Card, data: Path, **settings: Any) -> None:
-        if settings.get("scoring") == "paper" and not settings.get("reader"):
-            settings["reader"] = "vlmevalkit"
-        super().__init__(card, data, **settings)
+    paper_parser = "vlmevalkit"
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:

@@ -68,11 +68,6 @@ class Gavie(Benchmark):
     modes = ("single", "joint")
     roles = ("judge",)
 
-    @property
-    def jointly(self) -> bool:
-        """All answers to an instruction are judged in one call in the mode `joint`."""
-        return self.mode == "joint"
-
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
         """Mean accuracy and mean relevancy."""

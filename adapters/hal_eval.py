@@ -51,7 +51,6 @@ from hqm import (
     AnswerError,
     AskJudge,
     Benchmark,
-    Card,
     DataError,
     Finding,
     Form,
@@ -359,14 +358,7 @@ def _by_length(answers: Sequence[ScoredAnswer]) -> Analysis:
 class HalEval(Benchmark):
     """One of the two evaluations of Hal-Eval; the card's task says which."""
 
-    def __init__(self, card: Card, data: Path, **settings: Any) -> None:
-        if (
-            card.task == "yes_no"
-            and settings.get("scoring") == "paper"
-            and not settings.get("reader")
-        ):
-            settings["reader"] = "strict"
-        super().__init__(card, data, **settings)
+    paper_parser = "strict"
 
     @property
     def _asks_yes_no(self) -> bool:
@@ -490,17 +482,15 @@ class HalEval(Benchmark):
         """The four counts; an unreadable answer is wrong for the release and unscored for the
         paper.
         """
-        if not self._asks_yes_no:
-            return Verdict.unscored("missing", "no judge was asked")
         read = super().score(item, response)
         if not read.scored and self.scoring == "paper":
             return read
         tally = {**read.tally, "n": 1.0, "truth_yes": float(item.target == "yes")}
         return Verdict(read.value or 0.0, tally, read.state, read.read, read.reason)
 
-    def decides(self, item: Item) -> str | None:
+    def decides(self, item: Item) -> str:
         """The target of a yes/no question."""
-        return str(item.target) if self._asks_yes_no else None
+        return str(item.target)
 
     # --- the evaluator ---
 

@@ -157,11 +157,6 @@ class Hqh(Benchmark):
     modes = ("february2025", "june2024", "joint")
     roles = ("judge",)
 
-    @property
-    def jointly(self) -> bool:
-        """All models' answers are judged in one call in the mode `joint`."""
-        return self.mode == "joint"
-
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
         """The hallucination rate, overall and by type; main answers and extra claims too where they

@@ -216,6 +216,7 @@ class Adapter:
     card: Card
     data: Path
     parser: Parser
+    mode: str
     scoring: Scoring
 
     scorings: ClassVar[tuple[Scoring, ...]] = ("official", "paper")
@@ -224,9 +225,7 @@ class Adapter:
     unread_is_wrong: ClassVar[bool] = False
     """Whether official scoring counts an answer that cannot be read as wrong."""
     modes: ClassVar[tuple[str, ...]] = ()
-    """The names of the judge procedures where a release has several; the mode `rule` asks no
-    judge.
-    """
+    """The names of the judge procedures, where there are several; `rule` asks no judge."""
     brought: Sequence[Recording] = ()
     """Administrations that it comes with, as one that is made from logs does."""
     tool_scored: bool = False
@@ -371,8 +370,8 @@ class Adapter:
 
     @property
     def jointly(self) -> bool:
-        """Whether all respondents' answers to an item are judged in one call."""
-        return False
+        """Whether all answers to an item are judged in one call, as in the mode `joint`."""
+        return self.mode == "joint"
 
     async def judge_together(
         self, item: Item, responses: Mapping[str, Response], ask: AskJudge
