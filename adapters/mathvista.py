@@ -38,13 +38,9 @@ class MathVista(Benchmark):
 
     def read(self) -> Form:
         """The questions, of the release's `testmini.json` or of one record a line."""
-        return Form("original", tuple(self._item(*each) for each in self._records()))
-
-    def _records(self) -> Iterable[tuple[str, Any]]:
-        path = self.data / "testmini.json"
-        if path.is_file():
-            return [(f"{path}: {pid}", record) for pid, record in read_json(path).items()]
-        return placed_records(self.data / self.card.data.items)
+        whole = self.data / "testmini.json"
+        path = whole if whole.is_file() else self.data / self.card.data.items
+        return Form("original", tuple(self._item(*each) for each in _records(path)))
 
     def _item(self, place: str, record: Any) -> Item:
         choices = tuple(str(choice) for choice in record.get("choices") or ())
@@ -85,7 +81,7 @@ class MathVista(Benchmark):
         if path.suffix not in (".json", ".jsonl", ".gz") or path.name.startswith("scores_"):
             return {}
         answers: dict[str, Response] = {}
-        for _, record in self._results(path):
+        for _, record in _records(path):
             if "pid" not in record or not {"prediction", "response"} <= record.keys():
                 return {}
             item = self.original.by_id.get(str(record["pid"]))
@@ -97,9 +93,11 @@ class MathVista(Benchmark):
             answers[item.id] = Response(text if isinstance(text, str) else "")
         return answers
 
-    @staticmethod
-    def _results(path: Path) -> Iterable[tuple[str, Any]]:
-        if path.suffix == ".json":
-            data = read_json(path)
-            return [(f"{path}: {pid}", record) for pid, record in data.items()]
-        return placed_records(path)
+
+def _records(path: Path) -> Iterable[tuple[str, Any]]:
+    """The records of a file, each with its place: of one object of all questions, or of one record
+    a line.
+    """
+    if path.suffix == ".json":
+        return [(f"{path}: {pid}", record) for pid, record in read_json(path).items()]
+    return placed_records(path)
