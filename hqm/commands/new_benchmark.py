@@ -1,6 +1,6 @@
 """Make the folder of a new benchmark: card, items, pictures, README, policy, CI workflow.
 
-The items come from a file or data set of questions, or are a few drawn ones that the embedded
+The items come from a file or data set of questions, or are a few embedded ones that the embedded
 respondents can answer.
 """
 
