@@ -1,7 +1,7 @@
 """Make the folder of a new benchmark: card, items, pictures, README, policy, CI workflow.
 
-The items come from a file or data set of questions, or are a few embedded ones that the embedded
-respondents can answer.
+The items come from a file or data set of questions, or are a few of the embedded benchmark, which
+the embedded respondents can answer.
 """
 
 from __future__ import annotations

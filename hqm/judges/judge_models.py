@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from hqm.administration.administering import Outcome, give_budget
 from hqm.administration.asks import Asks
@@ -271,6 +271,19 @@ def _with_limit(request: Request, response: Response) -> Response:
     return response._replace(detail={**response.detail, LIMIT: request.sampling.max_tokens})
 
 
+class _Held(NamedTuple):
+    """What the store has of a judge in one asking."""
+
+    replies: dict[str, Response]
+    """Digest of the question -> the last reply."""
+    allowed: dict[int, int]
+    """Number of the question -> the tokens that its last reply was allowed, of those that were
+    cut.
+    """
+    refused: set[str]
+    """The questions that its server turned away for good, unless they are to be asked again."""
+
+
 @dataclass
 class Asking:
     """One asking of a panel: an `ask` that gives stored replies and notes what is missing."""
@@ -281,10 +294,8 @@ class Asking:
     missing: dict[tuple[str, str], _Question] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     """Hashes of the replies that were given out."""
-    _replies: dict[str, dict[str, Response]] = field(default_factory=dict)
-    _allowed: dict[str, dict[int, int]] = field(default_factory=dict)
+    _held: dict[str, _Held] = field(default_factory=dict)
     _asked_now: set[tuple[str, str]] = field(default_factory=set)
-    _turned_away: dict[str, set[str]] = field(default_factory=dict)
 
     async def __call__(
         self,
@@ -307,19 +318,16 @@ class Asking:
             raise NoReply(reason, place=judge.name)
         apart = ("schema", digest(schema)) if schema is not None else ()
         question = ask(prompt, image, picture, apart=apart)
-        response = self._known(judge).get(question.digest)
+        held = self._of(judge)
+        response = held.replies.get(question.digest)
         key = (judge.name, question.digest)
-        again = (
-            self.retry
-            and key not in self._asked_now
-            and question.digest not in self._refused(judge)
-        )
+        again = self.retry and key not in self._asked_now and question.digest not in held.refused
         if response is None or (again and response.outcome != "ok"):
             if reason:
                 raise NoReply(reason, place=judge.name)
             sampling = judging.sampling(judge)
             if response is not None and response.outcome in ("truncated", "cut"):
-                limit = self._limits(judge).get(
+                limit = held.allowed.get(
                     judging.store.ask_ids([question])[question.digest], sampling.max_tokens
                 )
                 sampling = replace(sampling, max_tokens=min(2 * limit, _MOST * sampling.max_tokens))
@@ -337,38 +345,22 @@ class Asking:
 
     def learn(self, question: _Question, response: Response) -> None:
         """Take in a reply that has just been stored."""
-        self._known(question.respondent)[question.ask.digest] = response
+        self._of(question.respondent).replies[question.ask.digest] = response
         self._asked_now.add((question.respondent.name, question.ask.digest))
 
-    def _limits(self, judge: Respondent) -> dict[int, int]:
-        """Number of the question -> the tokens that its last reply was allowed, of those that were
-        cut.
-        """
-        if judge.name not in self._allowed:
-            store = self.judging.store
-            number = store.find_respondent(judge.name, self.judging.identity(judge))
-            details = {} if number is None else store.details(number, self.number)
-            self._allowed[judge.name] = {
-                asked: detail[LIMIT] for asked, detail in details.items() if LIMIT in detail
-            }
-        return self._allowed[judge.name]
-
-    def _refused(self, judge: Respondent) -> set[str]:
-        """The questions that a judge's server turned away for good, unless they are to be asked
-        again.
-        """
-        if judge.name not in self._turned_away:
-            store = self.judging.store
-            number = store.find_respondent(judge.name, self.judging.identity(judge))
-            known = number is not None and not self.judging.retry_errors
-            self._turned_away[judge.name] = (
-                refused(store, number, self.number) if known and number else set()
-            )
-        return self._turned_away[judge.name]
-
-    def _known(self, judge: Respondent) -> dict[str, Response]:
-        if judge.name not in self._replies:
-            store = self.judging.store
-            number = store.find_respondent(judge.name, self.judging.identity(judge))
-            self._replies[judge.name] = {} if number is None else store.replies(number, self.number)
-        return self._replies[judge.name]
+    def _of(self, judge: Respondent) -> _Held:
+        """What the store has of a judge; read once."""
+        if judge.name not in self._held:
+            store, judging = self.judging.store, self.judging
+            number = store.find_respondent(judge.name, judging.identity(judge))
+            held = _Held({}, {}, set())
+            if number is not None:
+                cut = store.details(number, self.number, LIMIT)
+                asked_again = judging.retry_errors or not self.retry
+                held = _Held(
+                    store.replies(number, self.number),
+                    {asked: detail[LIMIT] for asked, detail in cut.items() if LIMIT in detail},
+                    set() if asked_again else refused(store, number, self.number),
+                )
+            self._held[judge.name] = held
+        return self._held[judge.name]
