@@ -1,5 +1,6 @@
 """Parts of a benchmark that are otherwise seen with released data alone, on a few made records."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -8,18 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 from hqm.adapters.pope import Pope
+from scipy import stats
 
 import hqm
 from hqm.benchmark.analyses import Entry, ScoredAnswer, made_up_objects
 from hqm.benchmark.card import Card
 from hqm.benchmark.corrected_keys import _by_release, _marked
-from hqm.benchmark.log_benchmark import _first_form, _form
+from hqm.benchmark.log_benchmark import _first_form, _form, _metrics
 from hqm.benchmark.registry import adapter_of
 from hqm.errors import AnswerError, CardError, DataError
 from hqm.imports.row import Log, Row
 from hqm.indicators import case
 from hqm.indicators.single_items import _enough_for_rasch
-from hqm.psychometrics import leave_one_out
+from hqm.psychometrics import leave_one_out, ppi_scores
+from hqm.scoring.parsers import parser
 from hqm.types import Item
 from tests.conftest import write_benchmark
 from tests.test_flags import ACCURACY, PROTOCOL, items, matrix
@@ -183,6 +186,86 @@ def test_a_rasch_model_needs_thirty_respondents_and_right_or_wrong(
     if graded:
         vars(alone)["known"]["item_scores"] = right[None] * 0.5
     assert _enough_for_rasch(alone) == (respondents == 30 and not graded)
+
+
+@pytest.mark.parametrize("goal", [0.9, 0.5])
+def test_one_respondent_decides_a_correlation_by_loops(goal: float) -> None:
+    rng, seen = np.random.default_rng(3), set()
+    for _ in range(40):
+        x, y = rng.normal(size=(2, 5))
+        x[0], y[0] = (x[0], y[0]) if rng.random() < 0.3 else (4 * x[0] + 2, 4 * x[0] + y[0])
+
+        def pearson(chosen: np.ndarray, x: np.ndarray = x, y: np.ndarray = y) -> float:
+            return float(np.corrcoef(x[chosen], y[chosen])[0, 1])
+
+        study = leave_one_out(pearson, 5, scores=x, goal=goal)
+        whole, decides, changes = np.corrcoef(x, y)[0, 1], False, []
+        for i in range(5):
+            left = np.corrcoef(np.delete(x, i), np.delete(y, i))[0, 1]
+            moved = abs(math.atanh(left) - math.atanh(whole)) * math.sqrt(2)
+            leverage = 1 / 5 + (x[i] - x.mean()) ** 2 / ((x - x.mean()) ** 2).sum()
+            crosses = (left >= goal) != (whole >= goal)
+            changes.append(abs(left - whole))
+            matters = changes[i] >= 0.01 and (crosses or moved > stats.norm.ppf(0.975))
+            decides |= bool((moved > 1 or leverage > 0.5) and matters)
+            assert study.without[i] == pytest.approx(left)
+        assert study.flags == (("DOMINANT_MODEL",) if decides else ())
+        assert study.strongest == int(np.argmax(changes))
+        assert study.change == pytest.approx(max(changes))
+        assert (study.low, study.high) == pytest.approx((min(study.without), max(study.without)))
+        seen.add(decides)
+    assert seen == {False, True}
+
+
+def test_scores_of_a_log_become_metrics_those_of_all_questions_first() -> None:
+    rows = [
+        Row(
+            place=f"a.csv: row {k}",
+            answer=hqm.Response(
+                "x", "ok", "", {"scores": {"j": {**({"hit": 1.0} if k < 2 else {}), **every}}}
+            ),
+        )
+        for k, every in enumerate(
+            [{"a": 0.0, "b": 2.0, "c": 0.0}, {"a": 1.0, "b": 0.5, "c": 1.0}] * 2
+        )
+    ]
+    metrics, notes = _metrics(rows, {"b"}, "mine")
+    shown = [(m.name, m.better, m.subset, m.share) for m in metrics]
+    assert shown == [
+        ("a", "higher", "", True),
+        ("b", "lower", "", False),
+        ("hit", "higher", "hit", True),
+    ]
+    assert [m.scale for m in metrics] == [(0, 1), (None, None), (0, 1)]
+    assert len(notes) == 1
+    assert notes[0].startswith("a stands for c")
+    assert _metrics([Row(place="a.csv: row 0")], set(), "mine") == ((), [])
+
+
+def test_a_negated_question_is_read_by_a_parser_that_reads_negation(
+    three: hqm.Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    item = three.original.items[0]
+    turned = replace(item, rule="polar.no")
+    own = three.reader(item)
+    assert own == three.parser.for_task("yes_no")
+    assert three.reader(turned).reads_negation
+    for reads in (True, False):
+        monkeypatch.setattr(three, "parser", replace(own, reads_negation=reads))
+        expected = three.parser.for_task("yes_no")
+        assert three.reader(item) == expected
+        assert three.reader(turned) == (expected if expected.reads_negation else parser("strict"))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_two_labels_with_their_probability_are_enough(count: int) -> None:
+    automatic = np.array([[1, 0, 1, 1, 0, 1.0]])
+    human = np.where(np.arange(6) < count, 1 - automatic, np.nan)
+    study = ppi_scores(automatic, human, probabilities=np.where(np.isfinite(human), 0.5, np.nan))
+    assert study.scores[0].status == ("ok" if count > 1 else "insufficient")
+    assert study.labels == (count,)
+    if count > 1:
+        assert study.scores[0].value == pytest.approx(human[0, :count].mean())
 
 
 def test_no_pair_is_named_where_one_respondent_decides() -> None:

@@ -10,7 +10,13 @@ from hqm.errors import DataError
 from hqm.scoring.choices import _in_passage, _named, options_of
 from hqm.scoring.commitments import passages
 from hqm.scoring.polar_answers import _restates, _without_adjectives
-from hqm.scoring.short_answers import _match_text, _number_of_passage, _phrases_in, names_phrase
+from hqm.scoring.short_answers import (
+    _match_text,
+    _number_of_passage,
+    _phrases_in,
+    names_phrase,
+    read_list,
+)
 from hqm.scoring.written_numbers import numbers_in
 
 
@@ -118,6 +124,7 @@ def test_the_number_that_a_passage_states(
         # words as their stems
         ("circl larger star", "Is the circle larger than the star?", True),
         ("circl smaller star", "Is the circle larger than the star?", False),
+        ("circl larger star today", "Is the circle larger than the star?", True),
         ("circl star sam siz", "Is the circle larger than the star?", False),
         ("circl larger star", "Are the circle and the star the same size?", False),
         ("circl star sam siz", "Are the circle and the star the same size?", True),
@@ -235,3 +242,17 @@ def test_what_a_passage_chooses(text: str, chosen: str, nothing: bool) -> None:
 )
 def test_adjectives_before_words_of_the_question_are_left_out(clause: str, left: str) -> None:
     assert _without_adjectives(clause.split(), ("wear", "helmet")) == left.split()
+
+
+@pytest.mark.parametrize(
+    ("text", "members"),
+    [
+        ("Star, circle and square", ("Star", "circle", "square")),
+        ("We see shapes. There are three. Star, circle and square.", ("Star", "circle", "square")),
+        ("It has edges, dots and sides. There are three. [2, 0, 1]", ("2", "0", "1")),
+        ("A star, and a dot. Nothing else. It is so.", ()),
+        ("It is a star.", ()),
+    ],
+)
+def test_the_list_that_an_answer_gives(text: str, members: tuple[str, ...]) -> None:
+    assert read_list(text) == members

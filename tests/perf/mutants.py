@@ -393,7 +393,11 @@ class Runner:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session):
         before = results()
-        killed = {each for each, killers in before.items() if killers[-1] not in NOT_KILLED}
+        killed = {
+            each
+            for each, killers in before.items()
+            if killers[-1] not in NOT_KILLED or each[2] == UNCHANGED
+        }
         collected = {item.nodeid for item in session.items}
         seconds = {t: each for t, each in self.record["seconds"].items() if t in collected}
         self.record["seconds"] = seconds
