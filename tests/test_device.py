@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,14 +21,13 @@ from tests.conftest import NO_TORCH
 from tests.messages import pattern_of, text_of
 
 pytest.importorskip("transformers", reason=NO_TORCH)
+from torch.fx.experimental.proxy_tensor import make_fx
 from transformers import DynamicCache
-from transformers.cache_utils import DynamicLayer
 
 from hqm.respondents.decoding import is_out_of_memory
 from hqm.respondents.hf_inputs import device_options
 from hqm.respondents.hf_loading import load
-from hqm.respondents.token_sampling import TokenSampler
-from hqm.respondents.vision_cache import positions
+from hqm.respondents.step_graph import StepGraphs
 from tests.perf import large_models, respondents
 from tests.perf.ways import respondent_of
 from tests.synchronising import Watch
@@ -260,128 +259,62 @@ def test_whatever_waits_is_seen() -> None:
     assert watch.sent == 1
 
 
-# --- a step of fixed shapes ---
+# --- recorded steps ---
 
 
-class Fixed(DynamicLayer):  # type: ignore[misc]
-    """Keys and values with every place in them; a token's are written at its own."""
-
-    keys: Any
-    values: Any
-    own: Any
-
-    def update(
-        self, key_states: Any, value_states: Any, *_args: Any, **_settings: Any
-    ) -> tuple[Any, Any]:
-        self.keys.index_copy_(2, self.own, key_states)
-        self.values.index_copy_(2, self.own, value_states)
-        return self.keys, self.values
-
-
-def fixed_step(
-    model: Any, tokens: Any, hidden: Any, position: Any, shift: Any, place: Any, memory: Any
-) -> Any:
-    """The engine's step with nothing that changes its shape: every place of the memory is looked
-    at, and where to write is a tensor.
+class Traced(StepGraphs):
+    """Recordings as graphs of torch.fx, which fix what a CUDA graph fixes: all that Python computed,
+    and the memory.
     """
-    import torch
 
-    column = torch.arange(tokens.shape[1], device=tokens.device)
-    own = place + column
-    hidden[:, 0, column, own] = 0
-    cache = DynamicCache()
-    cache.layers = []
-    for keys, values in memory:
-        layer = Fixed()
-        layer.keys, layer.values, layer.own = keys, values, own
-        layer.dtype, layer.device, layer.is_initialized = keys.dtype, keys.device, True
-        cache.layers.append(layer)
-    scores = model(
-        input_ids=tokens,
-        attention_mask=hidden,
-        position_ids=positions(position, shift),
-        past_key_values=cache,
-        use_cache=True,
-        logits_to_keep=0,
-    ).logits
-    return scores.float().argmax(dim=-1), position + 1, place + tokens.shape[1]
+    recordings: int = 0
+    turned: float = 0.0
+    """What is added to the scores of one token."""
+
+    def record(self, step: Callable[[], Any]) -> Callable[[], Any]:
+        self.recordings += 1
+        graph = make_fx(step)()
+
+        def replay() -> Any:
+            scores = graph()
+            scores[..., 5] += self.turned
+            return scores
+
+        return replay
 
 
-def padded(tensor: Any, shape: Sequence[int], value: float) -> Any:
-    """A tensor in the corner of a larger one."""
-    import torch
-
-    made = torch.full(tuple(shape), value, dtype=tensor.dtype)
-    made[tuple(map(slice, tensor.shape))] = tensor
-    return made
-
-
-@pytest.mark.parametrize("name", ["llava", "qwen2_vl", "idefics3"])
-def test_the_step_of_fixed_shapes_is_one_graph(
-    name: str, tmp_path: Path, pictures: list[Path]
+@pytest.mark.parametrize(
+    ("name", "turned"), [("llava", 0.0), ("qwen2_vl", 0.0), ("idefics3", 0.0), ("llava", 99.0)]
+)
+def test_recorded_steps_draw_what_plain_steps_draw(
+    name: str, turned: float, tmp_path: Path, pictures: list[Path]
 ) -> None:
-    """Eight blocks of four rows and 256 places, filled by the engine's own reading: compiled
-    once, without a break, for every step; greedy answers are those of the engine and of plain
-    `generate`."""
-    import torch
-    from torch._dynamo.testing import CompileCounterWithBackend
-
-    tokens_each = 8
+    """With memory that is freed as it is copied, as on a GPU; a recording that says something else
+    is found and not used.
+    """
     folder = build(name, tmp_path / "model")
     loaded = load(
         str(folder), revision="", device="cpu", dtype="float32", attention="auto", name=name
     )
-    respondent: Any = respondent_of(folder, loaded)
-    engine, requests = respondent._engine, asked(pictures[:2], 0.0, tokens_each)
-    engine._checked.add("prefix")
-    taken = [(number, respondent._readable(request)) for number, request in enumerate(requests)]
-    chooser = TokenSampler(0.0, 1.0)
-    engine._start_rows(chooser, taken)
-    plain = {
-        number: drawn.tokens
-        for number, drawn in engine._plain(taken, TokenSampler(0.0, 1.0), tokens_each)
-    }
-    blocks, rows, places = 8, 4, 256
-    counter = CompileCounterWithBackend("eager")
-    with torch.no_grad():
-        flow = engine._flow(chooser, tokens_each)
-        flow.admit(taken)
-        running = flow._running
-        drawn = {row: list(tokens) for row, tokens in flow._tokens.items()}
-        members, taken_places = running.members, running.buffers.length
-        memory = [
-            tuple(
-                padded(side[:, :, :taken_places], (blocks, side.shape[1], places, side.shape[3]), 0)
-                for side in layer
-            )
-            for layer in running.buffers.layers
-        ]
-        hidden = padded(
-            running.hidden[..., :taken_places],
-            (blocks, 1, rows, places),
-            torch.finfo(torch.float32).min,
+    requests = asked(pictures, 1.0, 40)
+    answers = []
+    for graphs in (StepGraphs(), Traced(usable=True)):
+        respondent: Any = respondent_of(folder, loaded)
+        pool = respondent._engine._pool
+        pool.graphs, pool.reuses = graphs, not graphs.usable
+        graphs.turned = turned
+        answers.append(
+            {
+                (request.image, request.prompt): (answer.text, answer.state)
+                for batch in respondent.answer(requests)
+                for request, answer in batch
+            }
         )
-        tokens, position = (
-            padded(t, (blocks, rows), 0) for t in (running.tokens, running.position)
-        )
-        shift = None if running.shift is None else padded(running.shift, (blocks, 1), 0)
-        place = torch.tensor(taken_places)
-        torch._dynamo.reset()
-        compiled = torch.compile(fixed_step, fullgraph=True, dynamic=False, backend=counter)
-        for _ in range(tokens_each - 1):
-            tokens, position, place = compiled(
-                engine.model, tokens, hidden, position, shift, place, memory
-            )
-            for block, own in enumerate(members):
-                for column, row in enumerate(own):
-                    if row is not None:
-                        drawn[row].append(int(tokens[block, column]))
-        while flow.alive:
-            flow.step()
-    assert counter.frame_count == 1
-    engines = dict(flow.collect())
-    assert len(engines) == len(requests)
-    assert {row: drawn[row][: len(own)] for row, own in engines.items()} == engines == plain
+        assert respondent.how == "shared image prefix"
+        assert respondent._engine.packs
+    assert answers[0] == answers[1]
+    assert (graphs.to_check, graphs.usable) == (1, False) if turned else (0, True)
+    assert graphs.recordings == 1 if turned else graphs.recordings > 1
 
 
 # --- pictures ---

@@ -356,7 +356,9 @@ def followed(
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stderr == ""
+    # on a busy machine a command says that it is still at work
+    said = [line for line in done.stderr.splitlines() if not line.endswith(" s so far")]
+    assert said == []
     return home, done.stdout, environment
 
 

@@ -22,6 +22,9 @@ class Prompt:
     words: tuple[str, ...] = ()
 
 
+MOST_ROWS = 512
+"""Rows at most that are answered at a time, however much memory there is."""
+
 QueuedPrompt = tuple[int, Prompt]
 """A request's number in the queue, and its prompt."""
 

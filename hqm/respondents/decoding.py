@@ -27,12 +27,13 @@ from transformers import GenerationConfig, LogitsProcessorList
 
 from hqm.errors import RespondentError
 from hqm.respondents.base import Request
-from hqm.respondents.batching import Prompt, QueuedPrompt, RequestQueue
+from hqm.respondents.batching import MOST_ROWS, Prompt, QueuedPrompt, RequestQueue
 from hqm.respondents.hf_families import Sharing
 from hqm.respondents.hf_inputs import CannotSplit, Reader
 from hqm.respondents.hf_loading import Loaded
 from hqm.respondents.kv_cache import BufferPool
 from hqm.respondents.scheduler import Scheduler
+from hqm.respondents.step_graph import StepGraphs
 from hqm.respondents.token_sampling import FirstTokens, TokenSampler, read_tokens
 from hqm.respondents.vision_cache import VisionCache
 
@@ -135,7 +136,9 @@ class Engine:
         self._plain_checked: set[bool] = set()
         """With and without pictures: whether plain `generate` can read several prompts is known."""
         self._first = loaded.family.first_position
-        self._pool = BufferPool()
+        self._pool = BufferPool(self.model.device.type == "cpu", StepGraphs.of(self.model))
+        # cuDNN plans anew for every length, which takes longer than the attention of many steps
+        torch.backends.cuda.enable_cudnn_sdp(False)
         self._width = _LONG_PROMPT
         """The tokens of the longest prompt that plain `generate` read last."""
         self._lengths: list[tuple[int, ...]] = []
@@ -228,7 +231,13 @@ class Engine:
         self.sharing, self.why = sharing or _NEXT_LEVEL[self.sharing], why
 
     def stream(
-        self, waiting: RequestQueue, temperature: float, top_p: float, max_tokens: int, limit: int
+        self,
+        waiting: RequestQueue,
+        temperature: float,
+        top_p: float,
+        max_tokens: int,
+        limit: int,
+        room: int = 0,
     ) -> Iterator[list[tuple[int, Generated]]]:
         """Answer what waits, and give what has finished, with its number.
 
@@ -239,6 +248,9 @@ class Engine:
         ----------
         limit
             How many rows may be answered at a time.
+        room
+            Bytes that their keys and values may take together: once rows run, it counts in place of
+            the limit. 0 where the limit stands.
         """
 
         def flow() -> Scheduler:
@@ -251,6 +263,8 @@ class Engine:
         handed_over = -math.inf
         while waiting.more or running.alive:
             joins = self._joins()
+            if room and running.alive:
+                limit = min(MOST_ROWS, max(1, room // running.row_bytes))
             most = min(
                 limit, self.most or limit, _FIRST_BATCH if handed_over == -math.inf else limit
             )

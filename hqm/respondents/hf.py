@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from hqm.errors import RespondentError
 from hqm.files.images import as_rgb
 from hqm.respondents.base import Request, RespondentName, waiting
-from hqm.respondents.batching import Prompt, RequestQueue, kinds
+from hqm.respondents.batching import MOST_ROWS, Prompt, RequestQueue, kinds
 from hqm.respondents.hf_families import family_of
 from hqm.respondents.hf_loading import (
     Loaded,
@@ -199,13 +199,14 @@ class TransformersRespondent:
         sampling = requests[0].sampling
         requests = self._engine.ordered(requests)
         waiting = self._waiting = RequestQueue(requests, prepare, ahead)
-        began = time.perf_counter()
+        began, room = time.perf_counter(), self._room()
         for drawn in self._engine.stream(
             waiting,
             sampling.temperature,
             sampling.top_p,
             sampling.max_tokens,
-            self._limit(sampling.max_tokens),
+            self.batch or self._fitting(sampling.max_tokens, room),
+            0 if self.batch or self.device == "cpu" else room,
         ):
             seconds = round((time.perf_counter() - began) / max(1, len(drawn)), 6)
             refused, waiting.refused = waiting.refused, []
@@ -238,14 +239,20 @@ class TransformersRespondent:
             return Response("", "error", reason)
         return Prompt(self._prompt(request), picture, request.image, request.seed, request.words)
 
-    def _limit(self, max_tokens: int) -> int:
-        """How many questions may be answered at a time."""
-        return self.batch or self._fitting(max_tokens)
-
-    def _fitting(self, max_tokens: int) -> int:
-        """Return how many rows fit in a gigabyte, or in a third of a GPU's free memory."""
+    def _room(self) -> int:
+        """Bytes for keys and values: a gigabyte, or half of a GPU's free memory, for rows are
+        copied when others join them.
+        """
         import torch
 
+        if not self.device.startswith("cuda"):
+            return 1 << 30
+        spare = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
+        free: int = torch.cuda.mem_get_info(self.device)[0] + spare
+        return free // 2
+
+    def _fitting(self, max_tokens: int, room: int) -> int:
+        """Return how many rows of 1,024 tokens and an answer fit."""
         model = self._loaded.model
         text = model.config.get_text_config()
         # a model without attention has no heads: its state is taken to be as large as one's keys
@@ -253,11 +260,8 @@ class TransformersRespondent:
         width = getattr(text, "head_dim", None) or text.hidden_size // heads
         shared = getattr(text, "num_key_value_heads", None) or heads
         places = 1024 + max_tokens
-        row = 2 * text.num_hidden_layers * shared * width * places * model.dtype.itemsize
-        room = 1 << 30
-        if self.device.startswith("cuda"):
-            room = torch.cuda.mem_get_info(self.device)[0] // 3
-        return int(min(512, max(1, room // row)))
+        row: int = 2 * text.num_hidden_layers * shared * width * places * model.dtype.itemsize
+        return min(MOST_ROWS, max(1, room // row))
 
     def _picture(self, path: Path) -> Any:
         """The decoded picture, kept while its questions last."""

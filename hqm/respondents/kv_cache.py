@@ -16,8 +16,9 @@ from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
 from hqm.respondents.attention import tensor_on
+from hqm.respondents.step_graph import StepGraphs
 
-Layers = Sequence[tuple[Any, Any]]
+Layers = list[tuple[Any, Any]]
 """Keys and values of every layer, each of shape (rows, heads, places, width)."""
 
 
@@ -44,14 +45,23 @@ class BufferPool:
     """Memory of finished rows, reused for new ones on a CPU.
 
     Allocating new memory on a CPU takes as long as filling it. On a GPU torch reuses memory itself.
+
+    Parameters
+    ----------
+    reuses
+        Whether the memory is a CPU's; a GPU's is freed as soon as it has been copied.
+    graphs
+        How the steps over this memory are recorded.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, reuses: bool, graphs: StepGraphs) -> None:
+        self.reuses, self.graphs = reuses, graphs
         self._free: list[torch.Tensor] = []
 
     def forget(self) -> None:
         """Free the memory."""
         self._free.clear()
+        self.graphs.forget()
 
     def taken(self, shape: tuple[int, ...], like: torch.Tensor) -> torch.Tensor:
         """Return memory of this shape, uncleared; on a CPU it holds finite numbers."""
@@ -59,7 +69,7 @@ class BufferPool:
         fitting = [f for f in self._free if f.numel() >= count and f.dtype == like.dtype]
         if not fitting:
             self._free.clear()
-            if like.device.type != "cpu":
+            if not self.reuses:
                 return torch.empty(shape, dtype=like.dtype, device=like.device)
             # some more may spare the next ones to ask
             return torch.zeros(count + count // 4, dtype=like.dtype)[:count].view(shape)
@@ -69,8 +79,8 @@ class BufferPool:
 
     def give(self, buffers: KeyValueBuffers) -> None:
         """Take back the memory of finished rows."""
-        for memory in (side for layer in buffers.layers for side in layer):
-            if memory.device.type == "cpu":
+        if self.reuses:
+            for memory in (side for layer in buffers.layers for side in layer):
                 self._free.append(torch.empty(0, dtype=memory.dtype).set_(memory.untyped_storage()))
 
 
@@ -83,14 +93,19 @@ class KeyValueBuffers:
         The memory.
     length
         How many places are taken.
+    graphs
+        How steps over this memory are recorded.
     """
 
-    def __init__(self, layers: Layers, length: int) -> None:
-        self.layers, self.length = layers, length
+    def __init__(self, layers: Layers, length: int, graphs: StepGraphs) -> None:
+        self.layers, self.length, self.graphs = layers, length, graphs
 
     @classmethod
     def of(cls, parts: Sequence[CacheRows], room: int, pool: BufferPool) -> KeyValueBuffers:
-        """Copy rows so that all end at the same position, with `room` free positions behind."""
+        """Copy rows so that all end at the same position, with `room` free positions behind.
+
+        On a GPU the caches that they come from are emptied, layer by layer.
+        """
         parts = _concatenated(parts)
         length = max(
             end - begin for part in parts for begin, end in zip(part.begin, part.end, strict=True)
@@ -105,7 +120,7 @@ class KeyValueBuffers:
         ]
         # what nobody sees is multiplied by a weight of nought, which only a number survives; 16
         # bits hold infinity soon
-        numbers = device.type == "cpu" and parts[0].layers[0][0].dtype.itemsize >= 4
+        numbers = pool.reuses and parts[0].layers[0][0].dtype.itemsize >= 4
         layers = []
         for number in range(len(parts[0].layers)):
             both = []
@@ -127,21 +142,32 @@ class KeyValueBuffers:
                     at += many
                 both.append(made)
             layers.append((both[0], both[1]))
-        return cls(layers, length)
+            if not pool.reuses:
+                for part in parts:  # both do not fit into a GPU's memory
+                    part.layers[number] = (both[0][:0], both[1][:0])
+        return cls(layers, length, pool.graphs)
 
     @property
     def capacity(self) -> int:
         """How many places there are."""
         return int(self.layers[0][0].shape[2])
 
-    def cache(self, rows: slice = slice(None), *, gap: int = 0, whole: bool = False) -> Any:
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the memory."""
+        return sum(side.nbytes for layer in self.layers for side in layer)
+
+    def cache(
+        self, rows: slice = slice(None), *, gap: int = 0, whole: bool = False, at: Any = None
+    ) -> Any:
         """Return a cache of transformers over these rows that writes into this memory after a gap.
 
-        Where `whole`, attention gets all of the memory, the free positions included.
+        Where `whole`, attention gets all of the memory, the free positions included. A recorded
+        step reads from `at`, a tensor, which positions it writes to.
         """
         cache = DynamicCache()
         cache.layers = [
-            _layer(keys[rows], values[rows], self.length + gap, whole)
+            _layer(keys[rows], values[rows], self.length + gap, whole, at)
             for keys, values in self.layers
         ]
         return cache
@@ -213,12 +239,17 @@ class _BufferedLayer(DynamicLayer):  # type: ignore[misc]
 
     memory: tuple[Any, Any]
     whole: bool
+    at: Any
     keys: Any
     values: Any
 
     def update(
         self, key_states: Any, value_states: Any, *_args: Any, **_settings: Any
     ) -> tuple[Any, Any]:
+        if self.at is not None:
+            for memory, states in zip(self.memory, (key_states, value_states), strict=True):
+                memory.index_copy_(2, self.at, states)
+            return self.memory
         begin = self.keys.shape[2]
         end = begin + key_states.shape[2]
         for memory, states in zip(self.memory, (key_states, value_states), strict=True):
@@ -227,10 +258,10 @@ class _BufferedLayer(DynamicLayer):  # type: ignore[misc]
         return self.memory if self.whole else (self.keys, self.values)
 
 
-def _layer(keys: torch.Tensor, values: torch.Tensor, length: int, whole: bool) -> Any:
+def _layer(keys: torch.Tensor, values: torch.Tensor, length: int, whole: bool, at: Any) -> Any:
     """Build a layer over this memory, of which `length` positions are used."""
     layer = _BufferedLayer()
-    layer.memory, layer.whole = (keys, values), whole
+    layer.memory, layer.whole, layer.at = (keys, values), whole, at
     layer.keys, layer.values = keys[:, :, :length], values[:, :, :length]
     layer.dtype, layer.device, layer.is_initialized = keys.dtype, keys.device, True
     return layer

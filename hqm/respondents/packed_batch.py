@@ -18,6 +18,7 @@ import torch
 from hqm.respondents.attention import attending_by_rows, moved_to, tensor_on
 from hqm.respondents.hf_inputs import EncodedPicture
 from hqm.respondents.kv_cache import BufferPool, CacheRows, KeyValueBuffers
+from hqm.respondents.step_graph import WORTH, RecordedStep
 from hqm.respondents.token_sampling import read_tokens
 from hqm.respondents.vision_cache import padding, positions
 
@@ -116,6 +117,7 @@ class DecodingBatch:
     members: list[list[int | None]]
     begins: list[int]
     cache: Any = None
+    recorded: RecordedStep | None = None
     first: int = 0
     """The number of rows at the start."""
     splitting: frozenset[int] = frozenset()
@@ -141,18 +143,9 @@ class DecodingBatch:
         if self.full:
             raise IndexError("no memory for another token: merge_batches makes room")
         self.hidden[:, 0, :, length : length + wide].diagonal(dim1=1, dim2=2).zero_()
-        with attending_by_rows(self.model) as whole:
-            if self.cache is None:
-                self.cache = self.buffers.cache(whole=whole)
-            out = self.model(
-                input_ids=self.tokens,
-                # memory is read fastest without gaps: what is not written yet is not seen
-                attention_mask=self.hidden if whole else self.hidden[..., : length + wide],
-                position_ids=positions(self.position, self.shift),
-                past_key_values=self.cache,
-                use_cache=True,
-                logits_to_keep=0,
-            )
+        logits = self._recorded_logits()
+        if logits is None:
+            logits = self._logits()
         self.buffers.length += wide
         self.position = self.position + 1
         at = [
@@ -162,7 +155,7 @@ class DecodingBatch:
             if row is not None
         ]
         rows = [row for _, _, row in at]
-        scores = out.logits.flatten(0, 1)
+        scores = logits.flatten(0, 1)
         if len(at) == count * wide:
             chosen = choose(scores.float(), rows)
             self.tokens = chosen.view(count, wide)
@@ -171,6 +164,56 @@ class DecodingBatch:
             chosen = choose(scores[places].float(), rows)
             self.tokens = self.tokens.flatten().index_copy(0, places, chosen).view(count, wide)
         return dict(zip(rows, read_tokens(chosen), strict=True))
+
+    def _logits(self) -> Any:
+        """What the model says of each row's next token."""
+        with attending_by_rows(self.model) as whole:
+            if self.cache is None:
+                self.cache = self.buffers.cache(whole=whole)
+            # memory is read fastest without gaps: what is not written yet is not seen
+            end = self.buffers.capacity if whole else self.buffers.length + self.tokens.shape[1]
+            return self._call(
+                self.tokens,
+                positions(self.position, self.shift),
+                self.hidden[..., :end],
+                self.cache,
+            )
+
+    def _recorded_logits(self) -> Any:
+        """The same by a recording of the step; None where there is none."""
+        graphs = self.buffers.graphs
+        room = (self.buffers.capacity - self.buffers.length) // self.tokens.shape[1]
+        # the first step is not recorded: it loads what the recording calls
+        if not graphs.usable or (self.recorded is None and (self.cache is None or room < WORTH)):
+            return None
+        position = positions(self.position, self.shift)
+        if self.recorded is None:
+            try:
+                self.recorded = RecordedStep(
+                    graphs, self._step_at, self.tokens, position, self.buffers.length
+                )
+            except Exception as error:  # a model's forward pass may do what cannot be recorded
+                graphs.stop(f"{type(error).__name__}: {error}")
+                return None
+            self.cache = None  # it does not follow what a recording writes
+        logits = self.recorded.scores(self.tokens, position, self.buffers.length)
+        if graphs.to_check:
+            plain, self.cache = self._logits(), None
+            logits = logits if graphs.agree(logits, plain) else plain
+        return logits
+
+    def _step_at(self, tokens: Any, position: Any, places: Any) -> Any:
+        return self._call(tokens, position, self.hidden, self.buffers.cache(at=places))
+
+    def _call(self, tokens: Any, position: Any, mask: Any, cache: Any) -> Any:
+        return self.model(
+            input_ids=tokens,
+            attention_mask=mask,
+            position_ids=position,
+            past_key_values=cache,
+            use_cache=True,
+            logits_to_keep=0,
+        ).logits
 
     def drop(self, finished: set[int]) -> None:
         """Drop finished rows; their memory is freed when the batch is repacked."""
@@ -212,7 +255,10 @@ def merge_batches(
     ends = [part.buffers.length for part in parts]
     taken = [
         CacheRows(
-            part.buffers.layers, chosen, [part.begins[b] for b in chosen], [end] * len(chosen)
+            part.buffers.layers,
+            chosen,
+            [part.begins[b] for b in chosen],
+            [end] * len(chosen),
         )
         for part, chosen, end in zip(parts, blocks_left, ends, strict=True)
         if chosen

@@ -82,13 +82,23 @@ class Scheduler:
         return len(self._asked)
 
     @property
+    def row_bytes(self) -> int:
+        """The bytes of keys and values that a running row takes, its share of a prefix included."""
+        running = self._running
+        if running is None:
+            return 1
+        # rows that are to be split get a prefix of their own
+        rows = len(running.members) if running.splitting else running.first
+        return max(1, running.buffers.nbytes // rows)
+
+    @property
     def _ahead(self) -> int:
         """The number of tokens to reserve memory for.
 
         Every step reads all of it, so it follows the longest answer so far.
         """
         longest = max(self._longest, max(map(len, self._tokens.values()), default=0))
-        return min(AHEAD, longest) if self._longest else AHEAD
+        return min(AHEAD, longest if self._longest else self.max_tokens)
 
     @property
     def unfinished(self) -> list[QueuedPrompt]:
@@ -138,17 +148,6 @@ class Scheduler:
         shift = None
         if parts[0][1] is not None:
             shift = torch.cat([shift for _, shift in parts])
-        read = [part for part, _ in parts]
-        drawn, fresh = begin(
-            self.model,
-            blocks,
-            read,
-            shift,
-            self.chooser.choose,
-            self._most,
-            self._ahead,
-            self._pool,
-        )
         last = next(
             (
                 seen
@@ -161,6 +160,17 @@ class Scheduler:
         if last is not None and id(last) in prefixes:
             part, own = prefixes[id(last)]
             self._last_prefix = last, part.copied(), own
+        read = [part for part, _ in parts]
+        drawn, fresh = begin(
+            self.model,
+            blocks,
+            read,
+            shift,
+            self.chooser.choose,
+            self._most,
+            self._ahead,
+            self._pool,
+        )
         self._join(drawn, fresh)
 
     def _join(self, drawn: dict[int, int], fresh: DecodingBatch) -> None:

@@ -16,9 +16,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
+
+from hqm.respondents.step_graph import StepGraphs
 
 KINDS = ("pictures", "questions", "answers")
 """The calls of a model: with pictures, with several new tokens a row, with one."""
@@ -108,7 +111,7 @@ class Meter:
 
     @contextmanager
     def watching(self) -> Iterator[Meter]:
-        """Within it the model's calls are measured."""
+        """Within it the model's calls are measured, each step among them: none is recorded."""
         inner = self.model.base_model
         plain, look = self.model.forward, inner.get_image_features
 
@@ -133,7 +136,8 @@ class Meter:
         # generate lets the tower look before it calls the model
         self.model.forward, inner.get_image_features = forward, features
         try:
-            yield self
+            with patch.object(StepGraphs, "of", return_value=StepGraphs()):
+                yield self
         finally:
             del self.model.forward, inner.get_image_features
 
