@@ -497,3 +497,5 @@ class Usage:
     tokens_in: int
     tokens_out: int
     tokens_cached: int
+    models: str
+    """Up to four names that a server gave the model, where they are not the one it was asked by."""

@@ -225,7 +225,11 @@ def test_an_audit_of_version_0_1_0_is_read_and_written_as_it_was() -> None:
     assert older.hqm_version == "0.1.0"
     assert "scale" not in older.audits[0].metrics["accuracy"]
     assert older.audits[0].estimate("test_retest.pearson").interval("fixed_models") is None
-    assert json.loads(older.to_json()) == json.loads(OLDER.read_text(encoding="utf-8"))
+    written = json.loads(OLDER.read_text(encoding="utf-8"))
+    assert json.loads(older.to_json()) == written
+    written["audits"][0]["estimates"][0]["n_respondents"] = 99
+    with pytest.raises(hqm.DataError, match=pattern_of("audit.older", version="0.1.0")):
+        Audit.from_dict(written)
 
 
 def test_the_schema_of_an_audit_is_that_of_the_values(audited: BenchmarkAudit) -> None:

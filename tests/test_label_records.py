@@ -15,6 +15,7 @@ import pytest
 from hqm import StoreError, UsageError
 from hqm.labels.label_store import LabelStore
 from hqm.labels.study_plan import labels_path
+from tests.messages import pattern_of
 
 
 def test_what_stands_is_the_latest_label_that_was_not_taken_back(tmp_path: Path) -> None:
@@ -102,6 +103,26 @@ def test_what_is_no_store_of_labels_is_refused(tmp_path: Path) -> None:
     db.close()
     with pytest.raises(StoreError, match="no store of labels"):
         LabelStore(tmp_path / "other.sqlite")
+    path = tmp_path / "later.sqlite"
+    LabelStore(path).close()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("UPDATE meta SET value = '2'")
+        db.commit()
+    with pytest.raises(StoreError, match=pattern_of("labels.later")):
+        LabelStore(path)
+
+
+def test_labels_go_on_where_a_full_disk_has_room_again(tmp_path: Path) -> None:
+    with LabelStore(tmp_path / "plan.labels.sqlite") as store:
+        store._db.execute("PRAGMA max_page_count=12")
+        stored = 0
+        with pytest.raises(StoreError, match="full"):
+            while True:
+                store.add(f"u{stored}", "anna", {"label": 1, "note": "x" * 500})
+                stored += 1
+        store._db.execute("PRAGMA max_page_count=100")
+        store.add("later", "anna", {"label": 0})
+        assert len(store.labels()) == stored + 1 > 3
 
 
 def test_a_killed_process_keeps_every_label_that_was_stored(tmp_path: Path) -> None:

@@ -178,6 +178,18 @@ class Spent:
     tokens_cached: int
     """Tokens read from the server's prefix cache."""
     cost: float | None
+    models: str
+    """As `Usage` has them."""
+
+    def __str__(self) -> str:
+        cached = f" ({self.tokens_cached:,} of them from the server's cache)"
+        cost = "" if self.cost is None else f", cost {self.cost:.4f}"
+        models = f"; the server calls the model {self.models!r}" if self.models else ""
+        return (
+            f"{self.respondent}: {self.answers:,} answers so far, {self.tokens_in:,} tokens"
+            f" read{cached if self.tokens_cached else ''}, {self.tokens_out:,} written{cost}"
+            f"{models}"
+        )
 
 
 def spent(
@@ -202,9 +214,9 @@ def spent(
     totals: dict[str, Spent] = {}
     for number, respondent in respondents.items():
         used = store.usage(number)
-        if not used.tokens_in:
+        if not (used.tokens_in or used.models):
             continue
-        before = totals.get(respondent.name, Spent(respondent.name, 0, 0, 0, 0, None))
+        before = totals.get(respondent.name, Spent(respondent.name, 0, 0, 0, 0, None, ""))
         read, written = before.tokens_in + used.tokens_in, before.tokens_out + used.tokens_out
         own = prices or prices_of(respondent)
         totals[respondent.name] = Spent(
@@ -214,6 +226,7 @@ def spent(
             written,
             before.tokens_cached + used.tokens_cached,
             None if own is None else price(read, written, own),
+            used.models or before.models,
         )
     return list(totals.values())
 

@@ -197,6 +197,15 @@ def _check_respondent(audit: BenchmarkAudit, row: int) -> None:
             _check_reach(audit, metric, end, *path, "intervals", metric, widest=WIDEST)
 
 
+def check_each_once(audits: Sequence[BenchmarkAudit]) -> None:
+    """Refuse one audit that is given twice, under whatever file's name."""
+    for number, audit in enumerate(audits):
+        if audit in audits[:number]:
+            raise DataError(
+                "one audit is given twice", place=audit.title, remedy="Give each audit once."
+            )
+
+
 def _check_equal(value: Any, other: Any, *path: str | int) -> None:
     """Refuse what stands twice in an audit, and is not the same."""
     near = isinstance(value, float) and isinstance(other, float) and abs(value - other) < 1e-6
@@ -595,6 +604,9 @@ class Audit(frames.AsFrames):
     record: Mapping[str, Any] = field(default_factory=dict)
     hqm_version: str = __version__
 
+    def __post_init__(self) -> None:
+        check_each_once(self.audits)
+
     @property
     def verdict(self) -> str:
         """What each benchmark comes to, a line each."""
@@ -678,7 +690,14 @@ def _read(tree: TypeAdapter[_Value], data: Any, place: str = "") -> _Value:
     except PydanticCustomError as error:
         context = error.context or {}
         path, what = context["path"], context["what"]
-    raise DataError(f"the key {_path(path)!r} is wrong: {what}", place=place, remedy=AGAIN)
+    remedy = AGAIN
+    version = data.get("hqm_version") if isinstance(data, dict) else None
+    if isinstance(version, str) and version != __version__:
+        remedy = (
+            f"HQM {version:.40} wrote it: make it again with `hqm audit NAME`, which asks nothing"
+            " that its store holds."
+        )
+    raise DataError(f"the key {_path(path)!r} is wrong: {what}", place=place, remedy=remedy)
 
 
 _PLAIN_WORDS = {

@@ -8,7 +8,7 @@ setting.
 from __future__ import annotations
 
 import tomllib
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -21,6 +21,13 @@ from hqm.types import HALLUCINATION_TYPES, Task
 
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @field_validator("*")
+    @classmethod
+    def _storable(cls, value: Any) -> Any:
+        if isinstance(value, str) and "\0" in value:
+            raise ValueError("it holds the character NUL, which no text has")
+        return value
 
 
 class DataSection(_Section):
@@ -44,6 +51,14 @@ class DataSection(_Section):
     """
     encoding: str = "utf-8"
     """The encoding of the items file."""
+
+    @field_validator("folder", "items", "checksums")
+    @classmethod
+    def _below(cls, name: str) -> str:
+        path = PurePosixPath(name.replace("\\", "/"))
+        if path.is_absolute() or ".." in path.parts:
+            raise ValueError(f"{name!r} lies outside the benchmark's folder; name a place in it")
+        return name
 
     @field_validator("encoding")
     @classmethod
@@ -243,9 +258,9 @@ class Card(_Section):
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=100)
     """Its name in commands and signatures: lower-case letters, digits and underscores."""
-    title: str
+    title: str = Field(min_length=1)
     """Its name in reports."""
-    version: str
+    version: str = Field(min_length=1)
     """The revision of its data; part of every signature."""
     task: Task
     """`yes_no`, `choice`, `caption` or `vqa`."""

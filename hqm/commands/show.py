@@ -606,12 +606,7 @@ def missing_images(missing: Mapping[str, tuple[int, int]]) -> None:
 def spent(totals: Sequence[Spent]) -> None:
     """Print the tokens and the money that respondents have used so far."""
     for total in totals:
-        cached = f" ({total.tokens_cached:,} of them from the server's cache)"
-        cost = "" if total.cost is None else f", cost {total.cost:.4f}"
-        print(
-            f"{total.respondent}: {total.answers:,} answers so far, {total.tokens_in:,} tokens"
-            f" read{cached if total.tokens_cached else ''}, {total.tokens_out:,} written{cost}"
-        )
+        print(total)
 
 
 def fetched(results: Mapping[Card, Sequence[Fetched]], as_json: bool) -> None:

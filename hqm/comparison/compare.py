@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hqm.auditing.audit import Audit, BenchmarkAudit
+from hqm.auditing.audit import Audit, BenchmarkAudit, check_each_once
 from hqm.auditing.auditor import parts_in
 from hqm.benchmark.corrected_keys import CorrectedKey
 from hqm.comparison.measure_tests import (
@@ -106,6 +106,7 @@ def compare_audits(
         for audit in audits
         for audited in (audit.audits if isinstance(audit, Audit) else (audit,))
     ]
+    check_each_once(every)
     measures = measures_of(every, metrics)
     if len(measures) < 2:
         raise DesignError(

@@ -474,6 +474,8 @@ def _plain_or_released(
 
 _IDS = ("item", "id", "question_id")
 _ASKS = OF_A_MODEL.union(QUESTIONS, KEYS, IMAGES)
+_UNUSUAL = _ASKS.union(("resolution", "sight"))
+"""Fields that few records have, so that most are read in the short way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -580,6 +582,7 @@ def read_answers(
     first = None
     for place, record in placed_records(path):
         run = count_in(record, "run", place) or 0
+        _check_sight(record, place)
         own = (record.get("respondent"), record.get("form") or form.name, run)
         first = first or own
         if own != first or own[1] != form.name:
@@ -605,6 +608,16 @@ def _row(record: Mapping[str, Any], place: str) -> Row:
         image=first_text(record, IMAGES),
         key=first_text(record, keys),
     )
+
+
+def _check_sight(record: Mapping[str, Any], place: str) -> None:
+    """Refuse an answer to a question without its picture."""
+    if record.get("sight"):
+        raise AnswerError(
+            f"it was asked otherwise: the record's sight is {record['sight']!r:.40}",
+            place=place,
+            remedy="Leave such records out; --blind asks without pictures.",
+        )
 
 
 def percentage(value: Any, place: str = "") -> str:
@@ -702,9 +715,13 @@ class _Reader:
                 yield i, record
                 continue
             # True is no run, though it equals 1
-            other = key in answers or type(run) is not int or "resolution" in record
-            other = other or not _ASKS.isdisjoint(record)
-            if other or get("detail") or get("reason", "") not in ("", None):
+            other = key in answers or type(run) is not int
+            if (
+                other
+                or not _UNUSUAL.isdisjoint(record)
+                or get("detail")
+                or get("reason", "") not in ("", None)
+            ):
                 yield i, record
                 continue
             # the item's own id, so that one text serves all administrations
@@ -737,6 +754,7 @@ class _Reader:
                 place=place,
                 remedy="Write the name of one in one way.",
             )
+        _check_sight(record, place)
         scale = percentage(record.get("resolution"), place)
         if scale and form != ORIGINAL:
             raise AnswerError(

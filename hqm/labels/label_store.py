@@ -21,6 +21,7 @@ from typing import Any, Literal, get_args
 from hqm.errors import StoreError, UsageError
 from hqm.store.sqlite import StoreFile, connect, transaction
 from hqm.text import storable
+from hqm.version import __version__
 
 By = Literal["rater", "adjudication", "import"]
 """How a label came about: a rater gave it, somebody settled a disagreement of raters, or another
@@ -133,6 +134,13 @@ class LabelStore(StoreFile):
         elif not {"meta", "labels"} <= there:
             raise StoreError(
                 "it is no store of labels", place=str(self.path), remedy="Name another plan."
+            )
+        version = self._db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
+        if version != (_VERSION,):
+            raise StoreError(
+                f"another version of HQM made it, and {__version__} does not read it",
+                place=str(self.path),
+                remedy="Install that version, or a later one.",
             )
         self._db.execute(
             "PRAGMA synchronous=FULL"

@@ -496,6 +496,9 @@ class OpenAIRespondent:
             number = getattr(error, "errno", None) or 0
             why = os.strerror(number).lower() if number > 0 else str(error)
             reason = f"the connection broke off: {why}"
+        except json.JSONDecodeError:
+            begin = self._clean(reply.decode("utf-8", "replace"))[:80]
+            reason = f"the server's reply is no JSON, it begins with {begin!r}"
         except ReplyTooLarge as error:
             what = f"ReplyTooLarge: {error}"
             return Response("", "error", shown(self._clean(what)), {"final": True}), None

@@ -669,10 +669,12 @@ class Budget:
         return f"{taken}, because a request of an earlier run took {more}"
 
 
+def is_count(value: Any) -> bool:
+    """Whether a server's number of tokens can be one."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return whole and 0 <= value < MOST_TOKENS
+
+
 def _counted(detail: Mapping[str, Any], name: str) -> int | None:
     count = detail.get(name)
-    return (
-        count
-        if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < MOST_TOKENS
-        else None
-    )
+    return count if is_count(count) else None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hqm.respondents.base import Request
-from hqm.respondents.server_limits import CHARACTERS_A_TOKEN
+from hqm.respondents.server_limits import CHARACTERS_A_TOKEN, is_count
 from hqm.types import Response
 
 # The words that an answer may begin with, and their probabilities from the tokens that a server
@@ -265,7 +265,7 @@ def _usage(usage: Any, reasoning: str) -> dict[str, Any]:
         "tokens_cached": _member(_member(usage, "prompt_tokens_details"), "cached_tokens"),
         "tokens_reasoning": reasoned or len(reasoning) // CHARACTERS_A_TOKEN or None,
     }
-    return {name: count for name, count in counts.items() if isinstance(count, int)}
+    return {name: count for name, count in counts.items() if is_count(count)}
 
 
 def _logprobs(choice: Any, request: Request | None, processed: bool) -> dict[str, Any]:

@@ -558,7 +558,12 @@ class Store(StoreFile):
         """The tokens that a respondent's answers used, summed over runs and attempts."""
         kinds = ("tokens_in", "tokens_out", "tokens_cached")
         sums = ", ".join(f"COALESCE(SUM(json_extract(detail, '$.{kind}')), 0)" for kind in kinds)
-        query = f"SELECT COUNT(*), {sums} FROM answers WHERE respondent = ?"
+        names = (
+            "SELECT DISTINCT substr(json_extract(detail, '$.model'), 1, 80) AS name FROM answers"
+            " WHERE respondent = ?1 AND instr(detail, '\"model\":') AND name IS NOT NULL LIMIT 4"
+        )
+        models = f"(SELECT COALESCE(GROUP_CONCAT(name, ', '), '') FROM ({names}))"
+        query = f"SELECT COUNT(*), {sums}, {models} FROM answers WHERE respondent = ?1"
         return Usage(
             *self._kept.once(("usage", respondent), lambda: self._first(query, respondent))
         )

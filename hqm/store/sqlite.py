@@ -69,11 +69,11 @@ def transaction(database: sqlite3.Connection) -> Iterator[None]:
     database.execute("BEGIN IMMEDIATE")
     try:
         yield
+        database.execute("COMMIT")  # where this finds no room, the next transaction begins anew
     except BaseException:
         if database.in_transaction:
             database.execute("ROLLBACK")
         raise
-    database.execute("COMMIT")
 
 
 class StoreFile:

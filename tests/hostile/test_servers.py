@@ -387,6 +387,26 @@ def test_an_odd_reply_that_can_be_read_is_an_answer(talk: Talk) -> None:
         assert response.text == "Yes."
 
 
+def test_what_is_no_reply_is_told_by_how_it_begins() -> None:
+    page = http("200 OK", b"<html><body>Log in", "Content-Type: text/html")
+    with RawServer(says(page)) as server:
+        (response,) = ask(server.url, retries=0)
+    assert tells(response.reason, "server.no-json", begin="<html><body>Log in")
+
+
+@pytest.mark.parametrize("count", [-1, True, 10**30, 1.5, "many"])
+def test_a_number_of_tokens_that_is_none_is_not_counted(
+    yes_no: Path, run: Run, count: object
+) -> None:
+    """And a model that calls itself otherwise is named."""
+    usage = {"prompt_tokens": count, "completion_tokens": count}
+    reply = {**choice(content="Yes."), "usage": usage, "model": "another\x1b[2J"}
+    with RawServer(says(body(reply))) as server:
+        status, out, err = run(*command(yes_no, f"openai/tiny@{server.url}", "--limit", 2))
+    assert status == 0, err
+    assert tells(out, "server.counted", model="'another\\x1b[2J'")
+
+
 @pytest.mark.parametrize(
     ("size", "limit", "state"),
     [

@@ -21,6 +21,7 @@ import pytest
 from PIL import Image
 
 import hqm
+from hqm.benchmark.card import Card
 from hqm.respondents.base import RespondentName
 from hqm.store.sqlite import connect, writing
 from hqm.text import KEY
@@ -438,6 +439,7 @@ ROWS: dict[str, tuple[Row, str]] = {
     "another form": ({"form": "parallel"}, pattern_of("silent.another-cell", form="parallel")),
     "a second run": ({"run": 1}, pattern_of("silent.another-cell", run=1)),
     "a second respondent": ({"respondent": "mb"}, pattern_of("silent.another-cell", who="mb")),
+    "no picture": ({"sight": "blind"}, pattern_of("silent.another-sight", sight="blind")),
 }
 
 
@@ -642,3 +644,44 @@ def test_an_archive_that_is_packed_in_an_unknown_way_is_no_archive(tmp_path: Pat
     path.write_bytes(held.replace(b"\x14\0\0\0\x08\0", b"\x14\0\0\0\x61\0"))
     with pytest.raises(hqm.DataError, match="compression"):
         read_logs([path])
+
+
+CARD = {"name": "a", "title": "A", "version": "1", "task": "yes_no", "data": {"items": "a.jsonl"}}
+
+
+SHORT, NUL, OUTSIDE = pattern_of("card.short"), pattern_of("card.nul"), pattern_of("card.outside")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "section"),
+    [
+        (SHORT, {"version": ""}),
+        (SHORT, {"title": ""}),
+        (NUL, {"title": "a\0"}),
+        (NUL, {"prompt": {"prefix": "\0"}}),
+        (OUTSIDE, {"data": {"items": "../mine/items.jsonl"}}),
+        (OUTSIDE, {"data": {"items": "/etc/passwd"}}),
+        (OUTSIDE, {"data": {"items": "a.jsonl", "folder": "b\\..\\.."}}),
+    ],
+)
+def test_a_card_names_what_lies_with_it_and_says_something(pattern: str, section: Row) -> None:
+    assert Card.parse(CARD, "card.toml").version == "1"
+    with pytest.raises(hqm.CardError, match=pattern):
+        Card.parse({**CARD, **section}, "card.toml")
+
+
+def test_one_audit_given_twice_is_refused(tmp_path: Path, run: Run) -> None:
+    older = Path(__file__).parents[1] / "audit_0_1_0.json"
+    copy = tmp_path / "copy.json"
+    copy.write_bytes(older.read_bytes())
+    twice = json.loads(older.read_text("utf-8"))
+    twice["audits"] *= 2
+    (tmp_path / "twice.json").write_text(json.dumps(twice), encoding="utf-8")
+    for words in (
+        ("compare", older, copy, "--to", tmp_path / "c.html"),
+        ("report", older, copy, "--to", tmp_path / "t.tex"),
+        ("report", tmp_path / "twice.json", "--to", tmp_path / "t.tex"),
+    ):
+        status, _, err = run(*words)
+        assert (status, tells(err, "silent.one-audit-twice")) == (1, True), err
+    assert {path.name for path in tmp_path.iterdir()} == {"copy.json", "twice.json"}
