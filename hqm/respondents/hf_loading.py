@@ -17,6 +17,7 @@ import re
 import shutil
 import sys
 import tempfile
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -362,6 +363,8 @@ def load(
     import torch
     import transformers
 
+    # from 5.24 on it is called `cache`; the versions that pyproject.toml allows take both names
+    warnings.filterwarnings("ignore", "`past_key_values` is deprecated", FutureWarning)
     if device.startswith("cuda") and not torch.cuda.is_available():
         remedy = "Leave the setting out, or write --set device=cpu."
         raise RespondentError(
