@@ -414,12 +414,12 @@ def gate_table(gate: Gate) -> Table:
                     _OUTCOMES[test.outcome] + ("" if test.required else ", not required"),
                     muted=test.outcome == "PASS",
                 ),
-                Text(test.what.replace("_", " ")),
+                Text(test.what),
                 Text(
                     capital(test.sentence),
                     small=test.reason if test.outcome != "PASS" else "",
                 ),
-                Text(test.remedy),
+                Text(test.remedy.replace("`", "")),
             )
             for test in sorted(gate.tests, key=lambda test: order.index(test.outcome))
         ),
@@ -427,7 +427,7 @@ def gate_table(gate: Gate) -> Table:
         notes=(
             (
                 "Thresholds are held against the unfavourable end of an interval. What was not"
-                " measured is not passed. `hqm gate AUDIT` prints the same."
+                " measured is not passed. The command hqm gate AUDIT prints the same."
             ),
         ),
     )

@@ -267,12 +267,14 @@ def budget_heading(measures: Sequence[Measure]) -> str:
     return f"The largest error: {max(bands, key=lambda words: bands[words])}"
 
 
-def strips(comparison: Comparison) -> list[str]:
-    """The error budget of every measure that has one, on one axis, for a narrow page."""
+def strips(comparison: Comparison) -> dict[str, str]:
+    """The error budget of every measure that has one, by its name, on one axis, for a narrow
+    page.
+    """
     known = [(m, m.budget) for m in comparison.measures if m.budget is not None]
     points = {m.label: Points.of_scores([*m.scores.values()]) for m, _ in known}
     end = max((axis_end(own, points[m.label].factor) for m, own in known), default=1.0)
-    return [budget_strip(m.label, own, points[m.label], end) for m, own in known]
+    return {m.label: budget_strip(m.label, own, points[m.label], end) for m, own in known}
 
 
 def render(comparison: Comparison) -> str:

@@ -354,7 +354,7 @@ def _leaks(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
 
 def _search(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
     """Test whether a leak of this size would have been found in every type and part."""
-    reason = "that no leak was shown says something only where one would have been"
+    reason = "that no leak was shown means little unless one of this size would have been found"
     what = "leaks that would be found"
     rows = [
         row

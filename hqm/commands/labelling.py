@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import shlex
 import socket
 import sys
 from collections.abc import Iterator
@@ -372,6 +373,8 @@ def export(
         summary = {"files": [str(path) for path in tasks.files], "tasks": tasks.tasks}
         line = f"{tasks.tasks:,} tasks: {', '.join(map(str, tasks.documents))}"
     print(json.dumps(summary, ensure_ascii=False) if options.output.as_json else line)
+    if summary.get("labels") == 0 and not options.output.as_json:
+        print(f"next:\n  hqm label serve {shlex.quote(str(plan))}")
 
 
 @with_options("as_json")

@@ -98,7 +98,7 @@ def study_status(status: StudyStatus) -> None:
     )
     print_table(
         "",
-        "rater,labels,of,seconds,gold right,cannot say,notes,time left".split(","),
+        "rater,labels,of,seconds,checks right,cannot say,notes,time left".split(","),
         (
             (
                 rater.rater,
@@ -384,8 +384,10 @@ def gate(result: Gate, github: bool, as_json: bool) -> None:
     why = dict.fromkeys(
         (test.what, test.reason) for test in result.tests if test.outcome != "PASS" and test.reason
     )
+    if why:
+        print("why the policy asks for it:")
     for what, reason in why:
-        print(f"{what}: {reason}")
+        print(f"  {what}: {reason}")
     counts = Counter(str(test.outcome) for test in result.tests)
     order = ("PASS", "FAIL", "UNDECIDED", "NOT MEASURED")
     outcomes = ", ".join(f"{counts[outcome]} {outcome}" for outcome in order)
