@@ -13,7 +13,7 @@ from hqm import psychometrics as psy
 from hqm.psychometrics import compare_reliability, type_strengths
 from hqm.psychometrics.consistency import relative_error
 from hqm.psychometrics.correction import ppi_scores
-from hqm.psychometrics.criterion import with_raters
+from hqm.psychometrics.criterion import FEWEST, with_raters
 from hqm.psychometrics.item_response_models import fit
 from hqm.psychometrics.variance_components import crowds_at_a_bound, half_width_without, solved
 from hqm.psychometrics.wrong_keys import USUAL
@@ -562,3 +562,16 @@ def test_items_are_described_by_the_answers_that_are_there() -> None:
     assert [item.band for item in study.items][3] == "solved"
     none = psy.item_analysis(np.where(np.arange(4) == 1, np.nan, x))
     assert (none.items[1].n, none.items[1].status) == (0, "insufficient")
+
+
+@pytest.mark.parametrize("respondents", [FEWEST - 1, FEWEST, FEWEST + 1])
+def test_a_corrected_correlation_has_an_interval_over_items_from_few_respondents_on(
+    respondents: int,
+) -> None:
+    rng = np.random.default_rng(14)
+    rates = np.linspace(0.1, 0.9, respondents)[:, None]
+    automatic = (rng.random((respondents, 120)) < rates).astype(float)
+    human = np.where(rng.random(automatic.shape) < 0.1, 1 - automatic, automatic)
+    human[:, 60:] = np.nan
+    study = psy.criterion_validity(automatic, human)
+    assert (study.disattenuated.fixed is not None) == (respondents >= FEWEST)

@@ -7,7 +7,7 @@ import pytest
 from hqm.benchmark.card import Card
 from hqm.benchmark.new_sources import RowFaults
 from hqm.errors import DataError
-from hqm.scoring.choices import _in_passage, _named, options_of
+from hqm.scoring.choices import _by_name, _in_passage, _named, options_of
 from hqm.scoring.commitments import passages
 from hqm.scoring.polar_answers import _restates, _without_adjectives
 from hqm.scoring.short_answers import (
@@ -256,3 +256,17 @@ def test_adjectives_before_words_of_the_question_are_left_out(clause: str, left:
 )
 def test_the_list_that_an_answer_gives(text: str, members: tuple[str, ...]) -> None:
     assert read_list(text) == members
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen"),
+    [
+        ("It shows a dog. The weather is nice.", "A"),
+        ("The weather is nice. It shows a cat.", "B"),
+        ("It shows a dog and a cat. The weather is nice.", ""),
+        ("It shows a dog. A cat is near. The weather is nice.", ""),
+        ("", ""),
+    ],
+)
+def test_the_option_that_an_answer_alone_names(text: str, chosen: str) -> None:
+    assert _by_name(passages(text), "AB", options_of(("dog", "cat")), "") == tuple(chosen)
