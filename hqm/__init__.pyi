@@ -13,7 +13,6 @@ from .administration.stored_answers import respondents_of as respondents_of
 from .auditing.audit import Audit as Audit
 from .auditing.audit import BenchmarkAudit as BenchmarkAudit
 from .auditing.audit import RespondentScores as RespondentScores
-from .auditing.auditor import parts_in as parts_in
 from .auditing.budget import ERROR_OPTIONS as ERROR_OPTIONS
 from .auditing.budget import BudgetRow as BudgetRow
 from .auditing.budget import ErrorBudget as ErrorBudget
@@ -38,6 +37,7 @@ from .auditing.seven_questions import SevenAnswers as SevenAnswers
 from .auditing.seven_questions import more_items as more_items
 from .auditing.seven_questions import seven_answers as seven_answers
 from .auditing.seven_questions import to_mend as to_mend
+from .auditing.study_records import parts_in as parts_in
 from .benchmark.adapter import Benchmark as Benchmark
 from .benchmark.analyses import Analysis as Analysis
 from .benchmark.analyses import ScoredAnswer as ScoredAnswer

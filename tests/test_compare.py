@@ -28,7 +28,7 @@ from hqm import (
     UsageError,
     compare_audits,
 )
-from hqm.auditing.auditor import LeftOutRecord, read, written
+from hqm.auditing.study_records import LeftOutRecord, left_out_rows, read_left_out
 from hqm.commands.options import RunOptions
 from hqm.commands.rescoring import read_again
 from hqm.comparison.measure_tests import (
@@ -302,8 +302,8 @@ def test_scores_without_each_picture_go_through_a_file() -> None:
         scores,
         without,
     )
-    data = json.loads(json.dumps(written([record])))
-    (again,) = read(data, "f1").values()
+    data = json.loads(json.dumps(left_out_rows([record])))
+    (again,) = read_left_out(data, "f1").values()
     assert (again.family, again.cells, again.clusters) == (
         record.family,
         record.cells,
@@ -313,10 +313,10 @@ def test_scores_without_each_picture_go_through_a_file() -> None:
     for name in scores:
         assert np.array_equal(again.scores[name], scores[name])
         assert np.array_equal(again.without[name], without[name], equal_nan=True)
-    assert read(data, "accuracy") == {}
+    assert read_left_out(data, "accuracy") == {}
     data["records"][0]["respondents"]["m0"][0]["places"] = "0 0 1"
     with pytest.raises(DataError, match="do not fit together"):
-        read(data, "f1")
+        read_left_out(data, "f1")
 
 
 # --- one adjustment ---

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import hqm
 from hqm import Audit, BenchmarkAudit, DataError, DesignError, StudyDesign, UsageError
-from hqm.auditing.auditor import parts_in
+from hqm.auditing.study_records import parts_in
 from hqm.cli import program
 from hqm.decisions.design_space import AXES, Space, parse_target
 from hqm.decisions.prices import UnitPrices, parse_prices, unit_prices

@@ -17,15 +17,20 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.administration.asks import StoredRespondent
-from hqm.auditing.audit import AGAIN, BenchmarkAudit, RespondentScores
+from hqm.auditing.audit import BenchmarkAudit, RespondentScores
 from hqm.auditing.budget import error_budgets
 from hqm.auditing.definitions import items_to_read, pair_of_each_type
 from hqm.auditing.evaluation_records import metric_of
 from hqm.auditing.evidence import Evidence
 from hqm.auditing.seven_questions import with_answers
+from hqm.auditing.study_records import (
+    LeftOutRecord,
+    left_out_record,
+    left_out_rows,
+    study_components,
+)
 from hqm.benchmark.findings import Finding
 from hqm.benchmark.judge_api import parse_judge
-from hqm.errors import DataError
 from hqm.forms.make_forms import count_modes, count_reasons, count_rules
 from hqm.imports.human_labels import HUMAN, labelled_by
 from hqm.indicators import (
@@ -45,348 +50,18 @@ from hqm.indicators import (
     warn,
     yes_ratio,
 )
-from hqm.indicators.cases import left_out, unit_scores
 from hqm.labels.people_labels import FAITHFUL
 from hqm.lint.answer_leaks import TYPE_NOT_MEASURABLE, TooFew, too_few
 from hqm.lint.question_checks import with_favoured_keys
 from hqm.psychometrics import (
     FamilyDependence,
-    StudyParts,
     family_dependence,
     jackknife_interval,
     stream,
-    study_parts,
 )
-from hqm.psychometrics.variance_components import FEWEST_CLUSTERS
 from hqm.scoring.matrix import ScoreMatrix, Units
 from hqm.scoring.metrics import Array, Metric
-from hqm.signature import digest
 from hqm.types import Cell, Estimate, Form, finite
-
-# --- Scores with each picture left out, for `hqm compare` ---
-#
-# A difference between two measures is tested for these respondents by leaving each picture out of
-# both, which needs every respondent's score without every picture. A respondent has few different
-# ones (one wrong answer of three moves the score alike in every picture), so an audit keeps the
-# different values and, picture by picture, the place among them.
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LeftOutRecord:
-    """One metric in the administrations of one family of estimates.
-
-    Parameters
-    ----------
-    family, metric, cells
-        Such as `parallel_forms`, the metric, and the administrations, the reference first.
-    clusters
-        The pictures (or what else items share), by name.
-    sizes
-        (clusters,): how many items each has.
-    scores
-        Respondent -> (administrations,): scores over the items that all administrations have,
-        oriented like the first.
-    without
-        Respondent -> (administrations, clusters): the same without each cluster.
-    """
-
-    family: str
-    metric: str
-    cells: tuple[str, ...]
-    clusters: tuple[str, ...]
-    sizes: Array
-    scores: Mapping[str, Array]
-    without: Mapping[str, Array]
-
-
-def left_out_record(case: Case) -> LeftOutRecord | None:
-    """Return the scores without each picture; None if the pictures differ."""
-    clusters = _names(case)
-    if case.whole is not None or case.without.shape[2] != len(clusters) or not clusters:
-        return None
-    rows = range(len(case.respondents))
-    return LeftOutRecord(
-        case.family,
-        case.metric.name,
-        tuple(str(matrix.cell) for matrix in case.matrices),
-        clusters,
-        np.bincount(case.clusters, minlength=len(clusters)).astype(np.float64),
-        {case.respondents[i]: case.scores[:, i] for i in rows},
-        {case.respondents[i]: case.without[:, i] for i in rows},
-    )
-
-
-def _names(case: Case) -> tuple[str, ...]:
-    """Return the names of the clusters in the order of their numbers."""
-    first, metric = case.first, case.metric
-    names = list(dict.fromkeys(item.cluster or item.id for item in first.items))
-    inside = first.mask(metric)
-    if metric.group:
-        inside = inside & (first.groups[metric.group] >= 0)
-    return tuple(names[number] for number in np.unique(first.clusters[inside]))
-
-
-def written(records: Iterable[LeftOutRecord]) -> dict[str, Any]:
-    """Return records as `audit.json` holds them: rows as distinct values and places."""
-    clusters: dict[str, dict[str, list[Any]]] = {}
-    rows = []
-    for record in records:
-        named: dict[str, list[Any]] = {
-            "names": list(record.clusters),
-            "sizes": record.sizes.astype(int).tolist(),
-        }
-        key = digest(named)
-        clusters[key] = named
-        respondents = {
-            name: [
-                _row(*each) for each in zip(record.scores[name], record.without[name], strict=True)
-            ]
-            for name in record.scores
-        }
-        rows.append(
-            {
-                "family": record.family,
-                "metric": record.metric,
-                "cells": list(record.cells),
-                "clusters": key,
-                "respondents": respondents,
-            }
-        )
-    return {"clusters": clusters, "records": rows} if rows else {}
-
-
-def _row(score: float, without: Array) -> dict[str, Any]:
-    values, places = np.unique(without, return_inverse=True)
-    known = [finite(float(value)) for value in values]
-    return {
-        "score": finite(float(score)),
-        "values": known,
-        "places": " ".join(map(str, places.tolist())),
-    }
-
-
-def read(data: Mapping[str, Any], metric: str) -> dict[str, LeftOutRecord]:
-    """Read the records of a metric that `written` made, by family.
-
-    Raises
-    ------
-    DataError
-        The rows do not fit to one another, as in a file that was edited.
-    """
-    records: dict[str, LeftOutRecord] = {}
-    for row in data.get("records", ()):
-        if row["metric"] != metric or row["family"] in records:
-            continue
-        try:
-            records[row["family"]] = _record(row, data["clusters"])
-        except (IndexError, KeyError, ValueError):
-            raise DataError(
-                f"the scores without each picture of {row['family']} ({metric}) do not fit"
-                " together",
-                remedy=AGAIN,
-            ) from None
-    return records
-
-
-def _record(
-    row: Mapping[str, Any], named: Mapping[str, Mapping[str, Sequence[Any]]]
-) -> LeftOutRecord:
-    clusters, cells = tuple(named[row["clusters"]]["names"]), tuple(row["cells"])
-    sizes = np.array(named[row["clusters"]]["sizes"], dtype=np.float64)
-    if sizes.shape != (len(clusters),):
-        raise ValueError("sizes")
-    scores, without = {}, {}
-    for name, own in row["respondents"].items():
-        scores[name] = np.array([_number(each["score"]) for each in own])
-        without[name] = np.stack([_values(each) for each in own])
-        if without[name].shape != (len(cells), len(clusters)):
-            raise ValueError(name)
-    return LeftOutRecord(row["family"], row["metric"], cells, clusters, sizes, scores, without)
-
-
-def _values(row: Mapping[str, Any]) -> Array:
-    values = np.array([_number(value) for value in row["values"]])
-    return np.asarray(values[np.array(row["places"].split(), dtype=np.intp)])
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else float(value)
-
-
-# --- The variance components of all administrations together, for `hqm design` ---
-
-
-def study_components(evidence: Evidence, metric: Metric) -> dict[str, Any]:
-    """Estimate the variance components of one metric, in the whole study and in each type.
-
-    A metric that is no mean of item scores is taken apart by its jackknife pseudo-values, whose
-    mean it nearly is.
-    """
-    cells = _administrations(evidence)
-    matrices = [evidence.matrices[cell] for cell in cells]
-    if metric.group:
-        matrices = _on_common_items(matrices)
-    units = [matrix.units(metric) for matrix in matrices]
-    columns = _columns(matrices, metric)
-    forms, runs = _places([c.form for c in cells]), _places([c.run for c in cells])
-    respondents = evidence.first.respondents
-    row = {name: i for i, name in enumerate(respondents)}
-    number = {
-        key: i for i, key in enumerate(dict.fromkeys(key for keys in columns for key in keys))
-    }
-    x = np.full((len(row), len(number), len(set(forms)), len(set(runs))), np.nan)
-    clusters: dict[str, str] = {}
-    types: dict[str, str] = {}
-    for matrix, own, keys, form, run in zip(matrices, units, columns, forms, runs, strict=True):
-        rows = [row[name] for name in matrix.respondents]
-        x[np.ix_(rows, [number[key] for key in keys], [form], [run])] = _single(own, metric)[
-            :, :, None, None
-        ]
-        items = [
-            item for item, inside in zip(matrix.items, matrix.mask(metric), strict=True) if inside
-        ]
-        if metric.group:
-            names = np.unique(matrix.clusters[matrix.mask(metric)], return_inverse=True)[0]
-            clusters |= {
-                key: str(names[cluster]) for key, cluster in zip(keys, own.clusters, strict=True)
-            }
-        else:
-            clusters |= {item.id: item.cluster or item.id for item in items}
-            types |= {item.id: item.type for item in items if item.type}
-    pictures = np.array([clusters[key] for key in number])
-    families = np.array(evidence.families) if evidence.families else None
-    whole = (
-        study_parts(x, pictures, families)
-        if x.size
-        else StudyParts(status="insufficient", reason="nobody answered")
-    )
-    whole = _with_labels(_with_judge(whole, evidence, metric), evidence, metric)
-    kinds = np.array([types.get(key, "") for key in number])
-    of_type = {
-        kind: study_parts(x[:, kinds == kind], pictures[kinds == kind], jackknife=False)
-        for kind in dict.fromkeys(types.values())
-    }
-    return {**_plain(whole), "types": {kind: _plain(parts) for kind, parts in of_type.items()}}
-
-
-def _plain(parts: StudyParts) -> dict[str, Any]:
-    data = asdict(parts)
-    return {
-        **data,
-        "effects": [list(e) for e in parts.effects],
-        "values": list(parts.values),
-        "covariance": [list(row) for row in parts.covariance],
-    }
-
-
-def parts_in(data: Mapping[str, Any]) -> tuple[StudyParts, dict[str, StudyParts]]:
-    """Read the variance components of a study and of its types from an audit's data.
-
-    Raises
-    ------
-    DataError
-        Effects, values and covariance do not fit to one another, as in a file that was edited.
-    """
-    own = dict(data)
-    types = {kind: _read(part) for kind, part in own.pop("types", {}).items()}
-    return _read(own), types
-
-
-def _read(data: Mapping[str, Any]) -> StudyParts:
-    row = dict(data)
-    row["effects"] = tuple(tuple(effect) for effect in row["effects"])
-    row["values"] = tuple(float(value) for value in row["values"])
-    row["covariance"] = tuple(tuple(map(float, line)) for line in row["covariance"])
-    parts = StudyParts(**row)
-    square = [len(line) for line in parts.covariance]
-    if len(parts.effects) != len(parts.values) or (
-        square and square != [len(parts.values)] * len(parts.values)
-    ):
-        raise DataError("the components of the audit do not fit together", remedy=AGAIN)
-    return parts
-
-
-def _administrations(evidence: Evidence) -> list[Cell]:
-    """Return the reference and what differs from it in wording (a negation is none) and run."""
-    every, differing = evidence.matrices.items(), evidence.reference.differing
-    near = [(cell, matrix) for cell, matrix in every if set(differing(cell)) <= {"form", "run"}]
-    # who leans to yes gains by a negation what it loses without: no additive component says that
-    return [cell for cell, matrix in near if not is_negating(matrix, evidence.first)]
-
-
-def _on_common_items(matrices: Sequence[ScoreMatrix]) -> list[ScoreMatrix]:
-    shared = set.intersection(*({item.id for item in matrix.items} for matrix in matrices))
-    items = [item.id for item in matrices[0].items if item.id in shared]
-    return [matrix.take(matrix.respondents, items) for matrix in matrices]
-
-
-def _columns(matrices: Sequence[ScoreMatrix], metric: Metric) -> list[list[str]]:
-    """Return the names of each administration's units: item ids, or the numbers of groups."""
-    if not metric.group:
-        return [
-            [item.id for item, inside in zip(m.items, m.mask(metric), strict=True) if inside]
-            for m in matrices
-        ]
-    return [[str(i) for i in range(m.units(metric).scored.shape[1])] for m in matrices]
-
-
-def _places(names: Sequence[object]) -> list[int]:
-    order = {name: i for i, name in enumerate(dict.fromkeys(names))}
-    return [order[name] for name in names]
-
-
-def _single(units: Units, metric: Metric) -> Array:
-    """Return (respondents, units): numbers whose mean is the score, NaN for unscored answers."""
-    if metric.share:
-        return unit_scores(units, metric)
-    count = units.scored.sum(axis=1, keepdims=True)
-    alone = replace(units, clusters=np.arange(units.scored.shape[1]))
-    score = metric(units.sums)[:, None]
-    pseudo = count * score - (count - 1) * left_out(alone, metric)
-    return np.where(units.scored & np.isfinite(pseudo), pseudo, np.nan)
-
-
-def _with_judge(parts: StudyParts, evidence: Evidence, metric: Metric) -> StudyParts:
-    """Add the judge's noise to the components, if the judge was asked twice."""
-    label = parse_judge(evidence.reference.judge)[0]
-    again = [
-        m
-        for c, m in evidence.matrices.items()
-        if evidence.reference.differing(c) == ("judge",) and parse_judge(c.judge)[0] == label
-    ]
-    if not again or not metric.share:
-        return parts
-    asked = case(
-        "judge_consistency", "judge", (evidence.first, *again), metric, Protocol("", "", "")
-    ).item_scores
-    with np.errstate(invalid="ignore"):
-        noise = asked.var(axis=0, ddof=1)
-    known = noise[np.isfinite(noise)]
-    return replace(parts, judge=float(known.mean()), askings=len(asked)) if known.size else parts
-
-
-def _with_labels(parts: StudyParts, evidence: Evidence, metric: Metric) -> StudyParts:
-    """Add the variance of score minus label to the components, if people labelled answers."""
-    of_people = [m for m in evidence.labelled if labelled_by(m.cell.judge) == "people"]
-    if not of_people or not metric.share:
-        return parts
-    beside = case(
-        "criterion",
-        "judge",
-        (evidence.first, of_people[0]),
-        metric,
-        Protocol("", "", ""),
-        other_metric=FAITHFUL,
-    )
-    apart = beside.item_scores[0] - beside.item_scores[1]
-    several = apart[np.isfinite(apart).sum(axis=1) > 1]
-    count = int(np.isfinite(apart).sum())
-    if not len(several) or count < FEWEST_CLUSTERS:
-        return parts
-    return replace(parts, labels=float(np.nanvar(several, axis=1, ddof=1).mean()), labelled=count)
-
-
-# --- The audit: every comparison that the administrations of the evidence allow ---
 
 
 @dataclass(frozen=True)
@@ -407,7 +82,11 @@ class Study:
 
     def differing_in(self, facet: str) -> list[ScoreMatrix]:
         """Return the administrations that differ from the reference in this facet alone."""
-        return [self.evidence.matrices[c] for c, own in self.facets.items() if own == (facet,)]
+        return [
+            self.evidence.matrices[cell]
+            for cell, facets in self.facets.items()
+            if facets == (facet,)
+        ]
 
     @cached_property
     def runs(self) -> list[ScoreMatrix]:
@@ -452,8 +131,9 @@ class Study:
         judgement the judge's first one.
         """
         label, asking = parse_judge(cell.judge)
-        own = replace(cell, judge=label)
-        return self.evidence.matrices.get(own, self.first) if asking else self.first
+        if not asking:
+            return self.first
+        return self.evidence.matrices.get(replace(cell, judge=label), self.first)
 
     def protocol(self, *others: Cell) -> Protocol:
         """Return what stands in the signature of a comparison of the reference with others."""
@@ -465,6 +145,8 @@ class Study:
             return Protocol(benchmark.label, data, evidence.scored_by, evidence.margin)
         if not benchmark.reads:
             return Protocol(benchmark.label, data, benchmark.scorer, evidence.margin)
+        # a benchmark of several tasks reads each with a reader of its own; the first items of a
+        # form show its tasks
         readers = sorted(
             {benchmark.reader(item).label for name in names for item in forms[name].items[:50]}
         )
@@ -487,7 +169,7 @@ def retest(study: Study, metric: Metric) -> list[Estimate]:
 def wordings(study: Study, metric: Metric) -> list[Estimate]:
     """Compare all wordings of the same questions together; a negation is no such wording."""
     first = study.first
-    others = [m for m in study.differing_in("form") if not is_negating(m, first)]
+    others = [matrix for matrix in study.differing_in("form") if not is_negating(matrix, first)]
     protocol = study.protocol(*(other.cell for other in others))
     return compare_forms([first, *others], metric, protocol, **study.relatives(metric))
 
@@ -597,6 +279,8 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
     the items to read are opened.
     """
     study = Study(evidence)
+
+    # the estimates of every metric, and what they warn of
     estimates: list[Estimate] = []
     flags: list[Mapping[str, Any]] = []
     for metric in evidence.metrics:
@@ -606,10 +290,12 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
         estimates += of_metric
         flags += [each.to_dict() for each in warned]
     estimates += stages(study)
+
+    # what other commands calculate with, and the answers to the seven questions
     left_out = (record for metric in evidence.metrics for record in _left_out(study, metric))
     whole = replace(
         _assemble(evidence, estimates, flags),
-        left_out=written(record for record in left_out if record),
+        left_out=left_out_rows(record for record in left_out if record),
         components={metric.name: study_components(evidence, metric) for metric in evidence.metrics},
         budget=error_budgets(evidence, estimates, study.protocol(), study.dependence),
     )
@@ -641,9 +327,11 @@ def _left_out(study: Study, metric: Metric) -> list[LeftOutRecord | None]:
 def _assemble(
     evidence: Evidence, estimates: Sequence[Estimate], flags: Sequence[Mapping[str, Any]]
 ) -> BenchmarkAudit:
-    benchmark, matrices, forms = evidence.benchmark, evidence.matrices, evidence.forms
-    form, card = forms[evidence.reference.form], benchmark.card
-    used = {name: forms[name] for name in forms if any(cell.form == name for cell in matrices)}
+    benchmark = evidence.benchmark
+    card = benchmark.card
+    form = evidence.forms[evidence.reference.form]
+    administered = {cell.form for cell in evidence.matrices}
+    used = {name: of_name for name, of_name in evidence.forms.items() if name in administered}
     covered = coverage(form, card.types, card.labelled)
     findings = [finding.to_dict() for finding in _findings(evidence, estimates)]
     units = {metric.name: evidence.first.units(metric) for metric in evidence.metrics}
@@ -666,19 +354,11 @@ def _assemble(
             }
             for metric in evidence.metrics
         },
-        forms={
-            name: {
-                "items": len(of_name),
-                "left_out": len(of_name.left_out),
-                "rules": count_rules(of_name),
-                "modes": count_modes(evidence.forms[evidence.reference.form], of_name),
-                "reasons": count_reasons(of_name),
-                "digest": of_name.digest,
-            }
-            for name, of_name in used.items()
+        forms={name: _form_row(of_name, form) for name, of_name in used.items()},
+        truth_yes={
+            name: _truth_yes(of_name) for name, of_name in used.items() if card.task == "yes_no"
         },
-        truth_yes={n: _truth_yes(f) for n, f in used.items() if card.task == "yes_no"},
-        cells=tuple(map(str, matrices)),
+        cells=tuple(map(str, evidence.matrices)),
         respondents=tuple(
             _respondent(evidence, units, row, who) for row, who in enumerate(evidence.respondents)
         ),
@@ -702,7 +382,8 @@ def _assemble(
 
 def _findings(evidence: Evidence, estimates: Sequence[Estimate]) -> Iterator[Finding]:
     """Yield the findings; a type with too few items is found by its answers."""
-    rows = next((e.detail.get("types", ()) for e in estimates if e.indicator == "types.index"), ())
+    index = next((each for each in estimates if each.indicator == "types.index"), None)
+    rows = index.detail.get("types", ()) if index is not None else ()
     few = {
         row["type"]: TooFew(row["items"], row["sem_high"], row["missing_items"], row["measured"])
         for row in rows
@@ -714,6 +395,17 @@ def _findings(evidence: Evidence, estimates: Sequence[Estimate]) -> Iterator[Fin
     yield from too_few(few)
 
 
+def _form_row(form: Form, reference: Form) -> dict[str, Any]:
+    return {
+        "items": len(form),
+        "left_out": len(form.left_out),
+        "rules": count_rules(form),
+        "modes": count_modes(reference, form),
+        "reasons": count_reasons(form),
+        "digest": form.digest,
+    }
+
+
 def _truth_yes(form: Form) -> float | None:
     yes = sum(item.target == "yes" for item in form.items)
     return yes / len(form.items) if form.items else None
@@ -722,52 +414,64 @@ def _truth_yes(form: Form) -> float | None:
 def _respondent(
     evidence: Evidence, units: Mapping[str, Units], row: int, respondent: StoredRespondent
 ) -> RespondentScores:
-    first, audited = evidence.first, evidence.metrics
+    """Return what an audit says of one respondent, who stands in this row of every matrix."""
+    first = evidence.first
     metrics = [
         metric
         for metric in evidence.benchmark.metrics
         if not metric.subset or metric.subset in first.subsets
     ]
-    own = {cell: _row_of(matrix, row) for cell, matrix in evidence.matrices.items()}
-    alone = own[evidence.reference]
-    intervals = {}
-    for metric in audited:
-        of_metric = units[metric.name]
-        tallies = {key: values[row] for key, values in of_metric.tallies.items()}
-        bounds = jackknife_interval(
-            tallies, of_metric.clusters, partial(metric_of, metric), share=metric.share
-        )
-        intervals[metric.name] = [finite(bounds.low), finite(bounds.high)]
     types = sorted({item.type for item in first.items if item.type})
+    own = {str(cell): _row_of(matrix, row) for cell, matrix in evidence.matrices.items()}
+    alone = own[str(evidence.reference)]
     return RespondentScores(
         name=respondent.name,
-        scores={metric.name: finite(float(alone.score(metric)[0])) for metric in metrics},
-        intervals=intervals,
-        by_type={kind: _type_score(alone, audited[0], kind) for kind in types},
-        cells={
-            str(c): {m.name: finite(float(matrix.score(m)[0])) for m in metrics}
-            for c, matrix in own.items()
+        scores=_scores(alone, metrics),
+        intervals={
+            metric.name: _interval(units[metric.name], row, metric) for metric in evidence.metrics
         },
-        states={str(c): dict(matrix.state_counts()[respondent.name]) for c, matrix in own.items()},
+        by_type={kind: _type_score(alone, evidence.metrics[0], kind) for kind in types},
+        cells={cell: _scores(matrix, metrics) for cell, matrix in own.items()},
+        states={cell: dict(matrix.state_counts()[respondent.name]) for cell, matrix in own.items()},
         yes_ratio={
-            str(c): finite(float(yes_ratio(matrix)[0]))
-            for c, matrix in own.items()
+            cell: _single(yes_ratio(matrix))
+            for cell, matrix in own.items()
             if "tp" in matrix.tallies
         },
-        words={str(c): _mean(matrix.words) for c, matrix in own.items()},
+        words={cell: _mean(matrix.words) for cell, matrix in own.items()},
         judged={
-            str(m.cell): finite(float(_row_of(m, row).score(FAITHFUL)[0]))
-            for m in evidence.labelled
+            str(matrix.cell): _single(_row_of(matrix, row).score(FAITHFUL))
+            for matrix in evidence.labelled
         },
         identity=dict(respondent.identity),
         printed=_printed(alone, metrics),
     )
 
 
+def _single(values: Array) -> float | None:
+    """Return the number of the only respondent; None where it does not exist."""
+    return finite(float(values[0]))
+
+
+def _scores(alone: ScoreMatrix, metrics: Sequence[Metric]) -> dict[str, float | None]:
+    return {metric.name: _single(alone.score(metric)) for metric in metrics}
+
+
+def _interval(units: Units, row: int, metric: Metric) -> list[float | None]:
+    tallies = {key: values[row] for key, values in units.tallies.items()}
+    bounds = jackknife_interval(
+        tallies, units.clusters, partial(metric_of, metric), share=metric.share
+    )
+    return [finite(bounds.low), finite(bounds.high)]
+
+
 def _printed(alone: ScoreMatrix, metrics: Sequence[Metric]) -> dict[str, str]:
     """Return the scores as the release prints them, for metrics that it rounds."""
-    known = {m: float(alone.printed(m)[0]) for m in metrics if m.digits is not None}
-    return {m.name: f"{value:.{m.digits}f}" for m, value in known.items() if math.isfinite(value)}
+    printed = {}
+    for metric in metrics:
+        if metric.digits is not None and (score := _single(alone.printed(metric))) is not None:
+            printed[metric.name] = f"{score:.{metric.digits}f}"
+    return printed
 
 
 def _row_of(matrix: ScoreMatrix, row: int) -> ScoreMatrix:
@@ -783,7 +487,7 @@ def _row_of(matrix: ScoreMatrix, row: int) -> ScoreMatrix:
 
 def _type_score(matrix: ScoreMatrix, metric: Metric, kind: str) -> float | None:
     mask = np.array([item.type == kind for item in matrix.items])
-    return finite(float(metric(matrix.units(metric, mask).sums)[0]))
+    return _single(metric(matrix.units(metric, mask).sums))
 
 
 def _mean(values: npt.NDArray[np.float64]) -> float | None:

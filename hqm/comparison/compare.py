@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hqm.auditing.audit import Audit, BenchmarkAudit, check_each_once
-from hqm.auditing.auditor import parts_in
+from hqm.auditing.study_records import parts_in
 from hqm.benchmark.corrected_keys import CorrectedKey
 from hqm.comparison.measure_tests import (
     agreements,

@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from hqm.auditing.audit import BenchmarkAudit, RespondentScores
-from hqm.auditing.auditor import LeftOutRecord, read
 from hqm.auditing.budget import ErrorBudget
 from hqm.auditing.definitions import types_measured
+from hqm.auditing.study_records import LeftOutRecord, read_left_out
 from hqm.imports.human_labels import by_people
 from hqm.psychometrics import (
     BenchmarkAgreement,
@@ -160,7 +160,7 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
             for kind in types
         },
         estimates=estimates,
-        left_out=read(audit.left_out, metric),
+        left_out=read_left_out(audit.left_out, metric),
         components=audit.components.get(metric, {}),
         budget=audit.budget.get(metric),
         types_alone=(alone, len(kinds)) if kinds else None,

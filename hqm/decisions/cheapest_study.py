@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.auditing.audit import Audit, BenchmarkAudit
-from hqm.auditing.auditor import parts_in
+from hqm.auditing.study_records import parts_in
 from hqm.decisions.design_space import (
     AXES,
     FEWEST_OTHERS,

@@ -29,7 +29,7 @@ import numpy as np
 
 from hqm import YES_NO, BenchmarkAudit, Cell, Estimate, Item
 from hqm.auditing.audit import RespondentScores
-from hqm.auditing.auditor import left_out_record, written
+from hqm.auditing.study_records import left_out_record, left_out_rows
 from hqm.comparison.compare import _effective, adjusted_together
 from hqm.comparison.measure_tests import closer, tested
 from hqm.comparison.measures import Closer, Difference, measures_of
@@ -163,7 +163,9 @@ def measured(
             )
         )
     # what is written into a file is read back from it
-    left_out = json.loads(json.dumps(written([record for record in records if record is not None])))
+    left_out = json.loads(
+        json.dumps(left_out_rows([record for record in records if record is not None]))
+    )
     return BenchmarkAudit(
         benchmark=name,
         title=name,
