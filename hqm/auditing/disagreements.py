@@ -24,7 +24,7 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.judge_api import AskJudge, parse_judge
 from hqm.files.images import as_rgb
 from hqm.imports.human_labels import labelled_by
-from hqm.judges.file_judge import BroughtJudge, Judge
+from hqm.judges.file_judge import FileJudge, Judge
 from hqm.judges.procedure import verdicts
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.types import Administration, Cell, Count, Form, Item, Response, Row, Verdict, Width, finite
@@ -294,7 +294,7 @@ class _AnswersByItem:
         judging = next((judging for judging in self.judges if judging.label == label), None)
         if judging is None:
             return self.benchmark.verdict(item, response), ()
-        if isinstance(judging, BroughtJudge):
+        if isinstance(judging, FileJudge):
             return self._brought(judging, item, name, cell), judging.words(name, cell, item.id)
         heard: list[str] = []
         stored = judging.asking(asking)
@@ -311,7 +311,7 @@ class _AnswersByItem:
         form, seen = self.forms[cell.form], {item.id, *self.benchmark.beside(item)}
         return Form(form.name, tuple(other for other in form.items if other.id in seen))
 
-    def _brought(self, judge: BroughtJudge, item: Item, name: str, cell: Cell) -> Verdict:
+    def _brought(self, judge: FileJudge, item: Item, name: str, cell: Cell) -> Verdict:
         """Return the verdict from a file, with the answers that the judge saw beside this one."""
         small = self._seen_with(item, cell)
         row = [self._response(cell, other.id, name) for other in small.items]

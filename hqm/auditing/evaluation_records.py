@@ -29,7 +29,7 @@ from hqm.administration.stored_answers import Answers, was_put
 from hqm.benchmark.adapter import Benchmark
 from hqm.errors import HQMError, UsageError
 from hqm.files.whole import write_text
-from hqm.judges.file_judge import BroughtJudge, Judge
+from hqm.judges.file_judge import FileJudge, Judge
 from hqm.psychometrics import jackknife_interval
 from hqm.respondents.base import RespondentName
 from hqm.scoring.matrix import ScoreMatrix, Sums
@@ -407,7 +407,7 @@ class _Administration:
         return config
 
     def _judged(self, judge: Judge) -> dict[str, Any]:
-        if isinstance(judge, BroughtJudge):
+        if isinstance(judge, FileJudge):
             who, more = (
                 [{"model_info": model_info(judge.label, {})}],
                 as_texts({"judgements": "files"}),
@@ -639,7 +639,7 @@ class _Administration:
 
 
 def _panel(judge: Judge) -> str:
-    if isinstance(judge, BroughtJudge):
+    if isinstance(judge, FileJudge):
         return public_name(judge.label)
     others = sorted(judge.panel.others.items())
     return public_name(judge.panel.main.name) + "".join(

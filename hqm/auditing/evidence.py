@@ -34,7 +34,7 @@ from hqm.benchmark.findings import Finding
 from hqm.benchmark.judge_api import named, parse_judge
 from hqm.errors import DesignError, UsageError
 from hqm.imports.human_labels import HUMAN, RATER, LabelContext, labelled_by
-from hqm.judges.file_judge import BroughtJudge, Judge
+from hqm.judges.file_judge import FileJudge, Judge
 from hqm.labels.people_labels import (
     Labels,
     Pool,
@@ -659,7 +659,7 @@ def _judged_cells(cells: Sequence[Cell], judges: Sequence[Judge], lead: str) -> 
             for label, judge in by_label.items():
                 again = (
                     judge.askings()
-                    if label == lead or isinstance(judge, BroughtJudge)
+                    if label == lead or isinstance(judge, FileJudge)
                     else judge.askings()[:1] and [0]
                 )
                 askings = (

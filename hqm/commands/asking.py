@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -30,17 +31,20 @@ from hqm.commands.shared import (
     writable,
 )
 from hqm.commands.terminal import bars, judging, width
-from hqm.errors import HQMError
+from hqm.errors import DesignError, HQMError
 from hqm.files.whole import write_together
 from hqm.respondents.base import RecordedRespondent, is_idle, waiting
+from hqm.types import ORIGINAL
 
 if TYPE_CHECKING:
     from hqm.administration.administering import Outcome
     from hqm.administration.asks import Job
+    from hqm.administration.engines import Engine, Stop
     from hqm.auditing.audit import Audit, BenchmarkAudit
     from hqm.commands.interrupt import Interruption
     from hqm.commands.session import Session
     from hqm.comparison.compare import KeyEffect
+    from hqm.decisions.stopping import StoppedRun
     from hqm.store.database import Store
 
 _FIRST = (
@@ -281,7 +285,6 @@ def _administer(session: Session) -> tuple[bool, list[str]]:
 
 def _administer_until(session: Session) -> tuple[bool, list[str]]:
     """Ask until the rule of `--until` is met; the result is that of `_administer`."""
-    from hqm.commands.session import run_until
     from hqm.commands.show import stopped_run
 
     quiet = session.options.output.quiet
@@ -426,3 +429,62 @@ def _several(audits: Sequence[BenchmarkAudit]) -> str:
     if shown < len(audits):
         lines.append(f"... and {len(audits) - shown} more, in the report")
     return "\n".join(lines)
+
+
+def run_until(
+    session: Session, stop: Stop | None = None, *, quiet: bool = True
+) -> list[StoppedRun]:
+    """Ask the benchmarks of a session one after another, each until the rule of `--until` is met. A
+    signal or a bound ends the list early.
+
+    Raises
+    ------
+    DesignError
+        A benchmark has no metric, form or respondents that the rule could be about; nobody was
+        asked then.
+    """
+    from hqm.administration.engines import never
+    from hqm.decisions.stopping import StoppingRule, ask_until, deciding_metric
+
+    stop = stop or never
+    rule = StoppingRule.parse(session.options.asking.until)
+    for benchmark in session.benchmarks:
+        deciding_metric(benchmark, rule.metric)
+        session.check_respondents(benchmark)
+        named = session.options.what.form_names(benchmark.card.task)
+        if named and ORIGINAL not in named:
+            raise DesignError(
+                "--until looks at the original form", remedy="Name it too: --forms original,..."
+            )
+    asking, compute = session.options.asking, session.options.compute
+    # processes of their own are worth starting for a look only where somebody asked for them
+    spread: Engine | None = None
+    if compute.workers > 1 or compute.engine != "local":
+        spread = session.engine()
+
+    def say(text: str) -> None:
+        if not quiet:
+            print(f"hqm: {text}", file=sys.stderr, flush=True)
+
+    runs = []
+    for benchmark in session.benchmarks:
+        if stop() or session.budget.reached:
+            break
+        runs.append(
+            ask_until(
+                rule,
+                session.asks,
+                benchmark,
+                session.assignments(benchmark),
+                partial(session.administrations, benchmark),
+                engine=session.engine(),
+                each_look=spread,
+                stop=stop,
+                budget=session.budget,
+                seed=asking.seed or 0,
+                probabilities=asking.probabilities or asking.expected,
+                retry_errors=asking.retry_errors,
+                say=say,
+            )
+        )
+    return runs

@@ -22,7 +22,7 @@ from hqm.benchmark.log_benchmark import LogBenchmark, benchmarks_of_logs
 from hqm.benchmark.registry import is_log, load
 from hqm.commands.comparing import Readings, comparison_of
 from hqm.commands.options import RunOptions
-from hqm.commands.session import Plan, Session, run_until
+from hqm.commands.session import Plan, Session
 from hqm.commands.shared import find_audit, readable, report_files, writable
 from hqm.comparison.measures import Comparison
 from hqm.decisions.stopping import StoppedRun
@@ -203,6 +203,8 @@ def run(
                     opened, session.jobs(), engine=session.engine(), budget=session.budget
                 )
             )
+        from hqm.commands.asking import run_until
+
         stopped = tuple(run_until(session))
         return RunResult(outcome=added([each.outcome for each in stopped]), stopped=stopped)
 

@@ -288,7 +288,7 @@ def _answers(
         )
     form, reader = benchmark.original, Answers(session.asks)
     judging = session.options.judging
-    unjudged = bool(benchmark.roles) and not judging.judges and not session.brought(benchmark)
+    unjudged = bool(benchmark.roles) and not judging.judges and not session.file_judges(benchmark)
     scores = errors = np.full((len(respondents), len(form)), np.nan)
     source, trusted = "", False
     if not unjudged:

@@ -7,12 +7,12 @@ made, once a command.
 from __future__ import annotations
 
 import copy
-import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hqm.administration.administering import Outcome, added
 from hqm.administration.asks import (
@@ -41,10 +41,10 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.corrected_keys import CorrectedKey, read_key
 from hqm.benchmark.items import cut
 from hqm.benchmark.registry import load_all
+from hqm.commands.options import Asking, RunOptions
 from hqm.commands.options import Judging as JudgingOptions
-from hqm.commands.options import RunOptions
 from hqm.commands.record import record_of, study_costs
-from hqm.errors import DesignError, UsageError
+from hqm.errors import UsageError
 from hqm.forms.make_forms import read_form
 from hqm.imports.human_labels import HUMAN, labelled_by
 from hqm.imports.log_answers import (
@@ -55,7 +55,7 @@ from hqm.imports.log_answers import (
     read_recorded,
 )
 from hqm.indicators.flags import length_confound
-from hqm.judges.file_judge import BroughtJudge, Judge, judges_of, keep, stored
+from hqm.judges.file_judge import FileJudge, Judge, judges_of, keep, stored
 from hqm.judges.judge_models import Judging, Progress
 from hqm.judges.judgements import AnswerTexts, JudgementSource, TakenJudgements, take_judgements
 from hqm.judges.procedure import Panel, Unit, parse_roles
@@ -75,9 +75,6 @@ from hqm.respondents.kinds import kind_of, read_families
 from hqm.respondents.server_limits import Budget
 from hqm.store.database import Store
 from hqm.types import ORIGINAL, REWORDINGS, Form, Judgement
-
-if TYPE_CHECKING:
-    from hqm.decisions.stopping import StoppedRun
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,16 +124,10 @@ class Session:
         *,
         offline: bool = False,
     ) -> None:
-        self.store, self.options, self.offline = store, options, offline
-        if options.asking.resolutions and (options.asking.blind or options.asking.until):
-            other = (
-                "--blind shows no picture"
-                if options.asking.blind
-                else "--until asks the original form alone"
-            )
-            raise UsageError(
-                f"--resolution scales pictures, and {other}", remedy="Leave out one of the two."
-            )
+        self.store = store
+        self.options = options
+        self.offline = offline
+        _check_together(options.asking)
         self.asks = Asks(store, blind=options.asking.blind)
         self.answers = Answers(self.asks)
         self.budget = Budget(
@@ -145,21 +136,19 @@ class Session:
             options.asking.max_cost,
             prices=options.compute.prices,
         )
-        self.benchmarks = [
-            benchmark
-            for name in names
-            for benchmark in (
-                [name] if isinstance(name, Benchmark) else load_all(name, **options.loading)
-            )
-        ]
-        repeated = {
-            b.name
-            for b in self.benchmarks
-            if sum(b.name == other.name for other in self.benchmarks) > 1
-        }
+
+        # the benchmarks; a corrected key is read against the whole one, before a part is cut out
+        self.benchmarks: list[Benchmark] = []
+        for name in names:
+            if isinstance(name, Benchmark):
+                self.benchmarks.append(name)
+            else:
+                self.benchmarks += load_all(name, **options.loading)
+        times = Counter(benchmark.name for benchmark in self.benchmarks)
+        repeated = sorted(name for name, count in times.items() if count > 1)
         if repeated:
             raise UsageError(
-                f"{', '.join(sorted(repeated))} is named twice", remedy="Name every benchmark once."
+                f"{', '.join(repeated)} is named twice", remedy="Name every benchmark once."
             )
         self.keys = self._keys()
         self._whole = {benchmark.name: benchmark for benchmark in map(copy.copy, self.benchmarks)}
@@ -168,11 +157,16 @@ class Session:
                 benchmark.original = cut(
                     benchmark.original, benchmark.name, options.what.part, options.what.limit
                 )
+
+        # what is read or made once, by the name of the benchmark, or of the respondent
         self._respondents: dict[str, list[Respondent]] = {}
         self._made: dict[str, Respondent] = {}
         self._from_files: dict[str, list[Form]] = {}
         self._label_files: dict[str, list[str]] = {}
+        self._file_judges: dict[str, list[FileJudge]] = {}
         self._costs: dict[str, dict[str, Any]] = {}
+
+        # what came from files, for those who print or store it
         self.logs = LogSettings(partial=options.who.partial)
         self.notes: list[str] = []
         """Sentences for the user about the files that were read."""
@@ -180,7 +174,6 @@ class Session:
         """Benchmark -> the answers taken from logs of other tools."""
         self.judged: dict[str, TakenJudgements] = {}
         """Benchmark -> what the files of judgements gave."""
-        self._brought: dict[str, list[BroughtJudge]] = {}
 
     def _keys(self) -> dict[str, CorrectedKey]:
         """The corrected key, read against the whole benchmark."""
@@ -199,17 +192,19 @@ class Session:
     def respondents(self, benchmark: Benchmark) -> list[Respondent]:
         """Return the respondents of a benchmark: those named, else the embedded ones."""
         if benchmark.name not in self._respondents:
-            names = list(self.options.who.respondents)
-            recorded = [
-                RespondentName.parse(name).target for name in names if name.startswith("recorded/")
-            ]
-            live = [name for name in names if not name.startswith("recorded/")]
-            paths = [*map(Path, recorded), *self.options.who.recorded]
-            if not names and not paths:
+            who = self.options.who
+            live = [name for name in who.respondents if not _is_recorded(name)]
+            recorded = [name for name in who.respondents if _is_recorded(name)]
+            paths = [Path(RespondentName.parse(name).target) for name in recorded]
+            paths += who.recorded
+            if not live and not paths:
                 live = list(benchmark.card.respondents.embedded)
-            brought = bool(paths or benchmark.brought)
-            respondents: list[Respondent] = self._recorded(benchmark, paths) if brought else []
-            self._respondents[benchmark.name] = respondents + [self._live(name) for name in live]
+            respondents: list[Respondent] = []
+            # a benchmark that was made from a log brings the answers of the log
+            if paths or benchmark.brought:
+                respondents += self._recorded(benchmark, paths)
+            respondents += [self._live(name) for name in live]
+            self._respondents[benchmark.name] = respondents
         return self._respondents[benchmark.name]
 
     def _live(self, name: str) -> Respondent:
@@ -247,28 +242,35 @@ class Session:
             )
 
     def _recorded(self, benchmark: Benchmark, paths: Sequence[Path]) -> list[Respondent]:
+        """Read recorded answers, and leave out of the benchmark the parts that nobody answered."""
         forms = {form.name: form for form in self.forms(benchmark)}
-        cut = bool(self.options.what.part or self.options.what.limit)
-        read = (
-            {form.name: form for form in self.forms(self._whole[benchmark.name])} if cut else forms
-        )
-        recorded = read_recorded(benchmark, paths, read, self.logs)
+
+        # a file is matched to the whole benchmark, and cut afterwards: otherwise its rows about
+        # other parts would be unmatched
+        whole = forms
+        is_cut = bool(self.options.what.part or self.options.what.limit)
+        if is_cut:
+            whole = {form.name: form for form in self.forms(self._whole[benchmark.name])}
+        recorded = read_recorded(benchmark, paths, whole, self.logs)
         recordings = [*benchmark.brought, *recorded.recordings]
-        if cut:
-            recordings = [inside for r in recordings if (inside := _only(r, forms[r.form])).answers]
+        if is_cut:
+            inside = [_only(recording, forms[recording.form]) for recording in recordings]
+            recordings = [recording for recording in inside if recording.answers]
+
         # a part of which nobody answered anything was not administered; within the others, what was
         # not answered is missing
         answered = {key for recording in recordings for key in recording.answers}
         parts = {item.part for item in benchmark.original.items if item.id in answered}
-        benchmark.original = replace(
-            benchmark.original, items=tuple(i for i in benchmark.original.items if i.part in parts)
-        )
+        administered = tuple(item for item in benchmark.original.items if item.part in parts)
+        benchmark.original = replace(benchmark.original, items=administered)
+
+        # what the user is told of the files
         if paths:
-            self.taken[benchmark.name] = taken = recorded.only(
-                {**forms, ORIGINAL: benchmark.original}
-            )
+            taken = recorded.only({**forms, ORIGINAL: benchmark.original})
+            self.taken[benchmark.name] = taken
             self.notes += taken.other_keys
         self.notes += perfect_respondents(benchmark.original, recordings)
+
         by_name: dict[str, list[Recording]] = {}
         for recording in recordings:
             by_name.setdefault(recording.respondent, []).append(recording)
@@ -287,10 +289,14 @@ class Session:
             The benchmark is judged by a model, and there is no judge; or a judge is asked and
             brought under one name.
         """
-        brought = {judge.label: judge for judge in self.brought(benchmark)}
-        named = [name for name in self.options.judging.judges if name in brought]
+        from_files = {judge.label: judge for judge in self.file_judges(benchmark)}
         panels = self.panels(benchmark)
-        if benchmark.roles and not panels and not brought and not self._people_stand_in(benchmark):
+        if (
+            benchmark.roles
+            and not panels
+            and not from_files
+            and not self._people_stand_in(benchmark)
+        ):
             raise UsageError(
                 f"the answers to {benchmark.name} are judged by a model, and none is named",
                 remedy=(
@@ -298,41 +304,42 @@ class Session:
                     " with --judgements."
                 ),
             )
-        twice = [panel.label for panel in panels if panel.label in brought]
+        twice = [panel.label for panel in panels if panel.label in from_files]
         if twice:
             raise UsageError(
                 f"the judge {twice[0]!r} is asked, and judgements of it are brought",
                 remedy="Name the judgements' judge otherwise: --judgements NAME=FILE.",
             )
-        return [*panels, *([brought[name] for name in named] if named else brought.values())]
+        named = [name for name in self.options.judging.judges if name in from_files]
+        # all of the files' judges, unless some are named
+        return [*panels, *(from_files[name] for name in named or from_files)]
 
     def _people_stand_in(self, benchmark: Benchmark) -> bool:
         """Return whether people's labels can be the scores of a benchmark that no model judged."""
         probe = Judgement(HUMAN, benchmark.original.items[0].id, "", 1.0)
         if benchmark.verdict_of_people(benchmark.original.items[0], probe) is None:
             return False
-        stored_labels = any(
-            labelled_by(judge) == "people" for judge, _, _ in self.store.judged(benchmark.name)
-        )
-        return self.options.judging.criterion is not None or stored_labels
+        if self.options.judging.criterion is not None:
+            return True
+        judges = (judge for judge, _, _ in self.store.judged(benchmark.name))
+        return any(labelled_by(judge) == "people" for judge in judges)
 
     def panels(self, benchmark: Benchmark) -> list[Judging]:
         """Return the panels of models to ask; none for a benchmark that a rule scores."""
         options = self.options.judging
-        brought = {judge.label for judge in self.brought(benchmark)}
-        asked = [name for name in options.judges if name not in brought]
+        from_files = {judge.label for judge in self.file_judges(benchmark)}
+        asked = [name for name in options.judges if name not in from_files]
         if not benchmark.roles or not asked or benchmark.brought:
             return []
         others = {role: self._judge(name) for role, name in parse_roles(options.roles).items()}
         used = {role: respondent for role, respondent in others.items() if role in benchmark.roles}
-        retry = self.options.asking.retry_errors
         return [
             Judging(
                 self.asks,
                 benchmark,
                 Panel(self._judge(name), used),
                 budget=self.budget,
-                retry_errors=retry,
+                retry_errors=self.options.asking.retry_errors,
             )
             for name in asked
         ]
@@ -351,41 +358,42 @@ class Session:
             if judging.judgements:
                 self._take_judgements(benchmark, names)
             else:
-                stored_judges = {judge.label for judge in self.brought(benchmark)}
+                stored_judges = {judge.label for judge in self.file_judges(benchmark)}
                 for name in judging.judges:
                     if name not in stored_judges:
                         self._judge(name)
             if judging.criterion is not None:
                 benchmark.read_criterion(judging.criterion, benchmark.original, names or None)
 
-    def brought(self, benchmark: Benchmark) -> list[BroughtJudge]:
+    def file_judges(self, benchmark: Benchmark) -> list[FileJudge]:
         """Return the judges whose judgements came in files: those named now, and those in the
         store.
         """
-        if benchmark.name not in self._brought:
-            sets = stored(self.store, benchmark)
+        if benchmark.name not in self._file_judges:
             if self.options.judging.judgements and not self.options.output.dry_run:
-                self.judged[benchmark.name] = taken = self._take_judgements(benchmark)
+                taken = self._take_judgements(benchmark)
+                self.judged[benchmark.name] = taken
                 sets = keep(self.store, benchmark, taken.sets)
-            self._brought[benchmark.name] = judges_of(benchmark, sets)
-        return self._brought[benchmark.name]
+            else:
+                sets = stored(self.store, benchmark)
+            self._file_judges[benchmark.name] = judges_of(benchmark, sets)
+        return self._file_judges[benchmark.name]
 
     def _take_judgements(
         self, benchmark: Benchmark, names: Sequence[str] | None = None
     ) -> TakenJudgements:
         """Read the files of judgements. Give `names` while there are no stored answers to match."""
-        whole, there = (
-            self._whole[benchmark.name],
-            [] if names is not None else self.stored_respondents(benchmark),
-        )
+        whole = self._whole[benchmark.name]
         forms = forms_held(self.store, whole, self.forms_from_files(benchmark))
-        known = names if names is not None else [who.name for who in there]
-        texts = AnswerTexts(self.answers, whole, forms, there)
+        respondents = [] if names is not None else self.stored_respondents(benchmark)
+        if names is None:
+            names = [respondent.name for respondent in respondents]
+        texts = AnswerTexts(self.answers, whole, forms, respondents)
         sources = [JudgementSource.parse(text) for text in self.options.judging.judgements]
-        return take_judgements(whole, forms, sources, known, texts, partial=self.logs.partial)
+        return take_judgements(whole, forms, sources, names, texts, partial=self.logs.partial)
 
     def _judge(self, name: str) -> Respondent:
-        if name.startswith("recorded/"):
+        if _is_recorded(name):
             raise UsageError(
                 "a file cannot judge",
                 place=name,
@@ -425,18 +433,18 @@ class Session:
                 rows = self.answers.at(cell.resolution).by_respondent(
                     benchmark, form, respondents, cell.run
                 )
-                reference = cell.form == ORIGINAL and cell.run == 0 and not cell.resolution
-                for i, judging in enumerate(judges if reference else judges[:1]):
-                    for asking in range(
-                        self.options.judging.rejudge if reference and i == 0 else 1
-                    ):
-                        yield (
-                            judging,
-                            partial(judging.judge, form, rows, asking, progress, stop),
-                        )
+                # the first judge is asked of every administration; the others, and repetitions,
+                # of the reference alone
+                askings = [(judges[0], 0)]
+                if cell.form == ORIGINAL and cell.run == 0 and not cell.resolution:
+                    askings = [(judges[0], n) for n in range(self.options.judging.rejudge)]
+                    askings += [(judging, 0) for judging in judges[1:]]
+                for judging, asking in askings:
+                    yield judging, partial(judging.judge, form, rows, asking, progress, stop)
             units = self._labelled_units(benchmark, respondents)
-            for judging in judges if units else ():
-                yield judging, partial(judging.decide, units, progress, stop)
+            if units:
+                for judging in judges:
+                    yield judging, partial(judging.decide, units, progress, stop)
 
     def _labelled_units(
         self, benchmark: Benchmark, respondents: Sequence[StoredRespondent]
@@ -444,13 +452,13 @@ class Session:
         """Return the units that people labelled, about which `levels=stage` asks each stage."""
         if STAGE not in self.options.judging.levels or not benchmark.stages:
             return []
-        path, form = self.options.judging.criterion, benchmark.original
-        names = [who.name for who in respondents]
-        labels = (
-            Labels(tuple(benchmark.read_criterion(path, form, names)))
-            if path is not None
-            else stored_labels(self.store, benchmark, form, 0)
-        )
+        form = benchmark.original
+        path = self.options.judging.criterion
+        if path is None:
+            labels = stored_labels(self.store, benchmark, form, 0)
+        else:
+            names = [respondent.name for respondent in respondents]
+            labels = Labels(tuple(benchmark.read_criterion(path, form, names)))
         answers = self.answers.by_answer(benchmark, form, respondents, 0)
         return units_asked(labelled_units(benchmark, form, labels), answers)
 
@@ -480,8 +488,7 @@ class Session:
     @property
     def _only_recorded(self) -> bool:
         who = self.options.who
-        live = [name for name in who.respondents if not name.startswith("recorded/")]
-        return bool(who.recorded) and not live
+        return bool(who.recorded) and all(map(_is_recorded, who.respondents))
 
     def forms(self, benchmark: Benchmark) -> list[Form]:
         """Return the forms that the options name, in their order."""
@@ -520,22 +527,25 @@ class Session:
         forms = self.forms(benchmark)
         if isinstance(respondent, RecordedRespondent):
             recorded = set(respondent.cells)
-            put = sorted({cell[1:] for cell in recorded}, key=lambda at: (bool(at[1]), at))
+            # whole pictures before scaled ones, as the live respondents have them
+            runs = sorted({cell[1:] for cell in recorded}, key=lambda at: (bool(at[1]), at))
             return [
                 Administration(form, *at)
                 for form in forms
-                for at in put
+                for at in runs
                 if (form.name, *at) in recorded
             ]
-        whole = [
-            Administration(f, run)
-            for f in forms
-            for run in range(self.options.asking.times if f.name == ORIGINAL else 1)
-        ]
-        scales = self.options.asking.resolutions
-        return whole + [
-            Administration(f, 0, scale) for f in forms if f.name == ORIGINAL for scale in scales
-        ]
+        administrations: list[Administration] = []
+        scaled: list[Administration] = []
+        for form in forms:
+            if form.name != ORIGINAL:
+                administrations.append(Administration(form, 0))
+                continue
+            times = self.options.asking.times
+            administrations += [Administration(form, run) for run in range(times)]
+            scales = self.options.asking.resolutions
+            scaled += [Administration(form, 0, scale) for scale in scales]
+        return administrations + scaled
 
     def jobs(self) -> list[Job]:
         """Everything to be asked, respondent by respondent."""
@@ -555,27 +565,36 @@ class Session:
 
     def plan(self) -> Plan:
         """Add up what a run would cost, and ask nothing."""
-        by_respondent: dict[tuple[str, str], list[Job]] = {}
+        # the questions to each respondent, benchmark by benchmark
         jobs = self.jobs()
+        by_respondent: dict[tuple[str, str], list[Job]] = {}
         for job in jobs:
             key = (job.assignment.respondent.name, job.assignment.benchmark.name)
             by_respondent.setdefault(key, []).append(job)
-        asked_of = [own[0].assignment.respondent for own in by_respondent.values()]
-        layouts = layouts_of(asked_of, **self.options.compute.running)
+        respondents = {key: own[0].assignment.respondent for key, own in by_respondent.items()}
+        live = [key for key, respondent in respondents.items() if respondent.live]
+
+        # where the models run, and what their answers take there
+        layouts = layouts_of(list(respondents.values()), **self.options.compute.running)
         engines = {name: max(1, layout.engines) for name, layout in layouts.items()}
+        prices = self.options.compute.prices
         forecasts = {
-            key: forecast(self.store, own, self.options.compute.prices, engines.get(key[0], 1))
+            key: forecast(self.store, own, prices, engines.get(key[0], 1))
             for key, own in by_respondent.items()
         }
-        live = [key for key, own in by_respondent.items() if own[0].assignment.respondent.live]
+
+        # the pictures that are missing; those that a benchmark makes are there when they are asked
+        # about
+        images = self.missing_images() if live and not self.options.asking.blind else {}
+        for benchmark in self.benchmarks:
+            if benchmark.makes_pictures:
+                images.pop(benchmark.name, None)
+
         judging = self.pending_judgements()
-        # those that a benchmark makes are there when they are asked about
-        made = {benchmark.name for benchmark in self.benchmarks if benchmark.makes_pictures}
-        missing = self.missing_images() if live and not self.options.asking.blind else {}
         return Plan(
             forecasts=forecasts,
             layouts=list(layouts.values()),
-            images={name: count for name, count in missing.items() if name not in made},
+            images=images,
             judging=judging,
             bounds=bounds(self.budget, [forecasts[key] for key in live], sum(judging.values())),
             refused=sum(job.refused for job in jobs),
@@ -643,11 +662,9 @@ class Session:
         if self.offline and not who.respondents and not who.recorded:
             return respondents_in(self.asks, benchmark)
         assignments = self.assignments(benchmark)
-        return (
-            respondents_of(self.store, assignments)
-            if assignments
-            else respondents_in(self.asks, benchmark)
-        )
+        if not assignments:
+            return respondents_in(self.asks, benchmark)
+        return respondents_of(self.store, assignments)
 
     def evidence(
         self,
@@ -659,7 +676,8 @@ class Session:
         recorded: bool = False,
     ) -> Evidence:
         """Gather what an audit of a benchmark looks at, from the store and the files."""
-        options, judges = self.options, [] if recorded else self.judges(benchmark)
+        options = self.options
+        judges = [] if recorded else self.judges(benchmark)
         evidence = gather(
             benchmark,
             self.store,
@@ -700,18 +718,34 @@ class Session:
     def joined(self, audits: Sequence[BenchmarkAudit], command: str) -> Audit:
         """Join the audits of all benchmarks, add the record, and flag unequal lengths."""
         confounded = length_confound({audit.benchmark: audit.n_items for audit in audits})
-        return Audit(
-            tuple(
-                (
-                    replace(audit, flags=(*audit.flags, confounded[audit.benchmark].to_dict()))
-                    if audit.benchmark in confounded
-                    else audit
-                )
-                for audit in audits
-            ),
-            command,
-            {**record_of(self.options, self.benchmarks, self._label_files), "costs": self._costs},
-        )
+        flagged = []
+        for audit in audits:
+            if audit.benchmark in confounded:
+                flag = confounded[audit.benchmark].to_dict()
+                audit = replace(audit, flags=(*audit.flags, flag))
+            flagged.append(audit)
+        record = record_of(self.options, self.benchmarks, self._label_files)
+        return Audit(tuple(flagged), command, {**record, "costs": self._costs})
+
+
+def _check_together(options: Asking) -> None:
+    """Refuse options of asking that exclude each other."""
+    if not options.resolutions:
+        return
+    if options.blind:
+        other = "--blind shows no picture"
+    elif options.until:
+        other = "--until asks the original form alone"
+    else:
+        return
+    raise UsageError(
+        f"--resolution scales pictures, and {other}", remedy="Leave out one of the two."
+    )
+
+
+def _is_recorded(name: str) -> bool:
+    """Return whether a respondent's name names a file of answers."""
+    return name.startswith("recorded/")
 
 
 def _how_labels_are_used(options: JudgingOptions) -> dict[str, Any]:
@@ -742,56 +776,3 @@ def _only(recording: Recording, form: Form) -> Recording:
     return replace(
         recording, answers={key: a for key, a in recording.answers.items() if key in form.by_id}
     )
-
-
-def run_until(session: Session, stop: Stop = never, *, quiet: bool = True) -> list[StoppedRun]:
-    """Ask the benchmarks of a session one after another, each until the rule of `--until` is met. A
-    signal or a bound ends the list early.
-
-    Raises
-    ------
-    DesignError
-        A benchmark has no metric, form or respondents that the rule could be about; nobody was
-        asked then.
-    """
-    from hqm.decisions.stopping import StoppingRule, ask_until, deciding_metric
-
-    rule = StoppingRule.parse(session.options.asking.until)
-    for benchmark in session.benchmarks:
-        deciding_metric(benchmark, rule.metric)
-        session.check_respondents(benchmark)
-        named = session.options.what.form_names(benchmark.card.task)
-        if named and ORIGINAL not in named:
-            raise DesignError(
-                "--until looks at the original form", remedy="Name it too: --forms original,..."
-            )
-    compute, runs = session.options.compute, []
-    # processes of their own are worth starting for a look only where somebody asked for them
-    spread: Engine | None = (
-        session.engine() if compute.workers > 1 or compute.engine != "local" else None
-    )
-    say: Callable[[str], None] = (
-        (lambda _: None) if quiet else partial(print, file=sys.stderr, flush=True)
-    )
-    for benchmark in session.benchmarks:
-        if stop() or session.budget.reached:
-            break
-        runs.append(
-            ask_until(
-                rule,
-                session.asks,
-                benchmark,
-                session.assignments(benchmark),
-                partial(session.administrations, benchmark),
-                engine=session.engine(),
-                each_look=spread,
-                stop=stop,
-                budget=session.budget,
-                seed=session.options.asking.seed or 0,
-                probabilities=session.options.asking.probabilities
-                or session.options.asking.expected,
-                retry_errors=session.options.asking.retry_errors,
-                say=lambda text: say(f"hqm: {text}"),
-            )
-        )
-    return runs

@@ -147,7 +147,7 @@ class BroughtSet:
         return [self.judge, self.asking, self.respondent, self.form, self.run, self.file]
 
 
-class BroughtJudge:
+class FileJudge:
     """One judge, from all sets that carry its name.
 
     Parameters
@@ -269,7 +269,7 @@ class BroughtJudge:
         return judged_matrix(self.benchmark, cell, form, rows, judged, files)
 
 
-Judge = Judging | BroughtJudge
+Judge = Judging | FileJudge
 """Whoever judges answers: a panel of models that is asked, or a judge whose judgements came in
 files.
 """
@@ -367,9 +367,9 @@ def _latest(store: Store, benchmark: Benchmark) -> list[list[Any]]:
     return []
 
 
-def judges_of(benchmark: Benchmark, sets: Sequence[BroughtSet]) -> list[BroughtJudge]:
+def judges_of(benchmark: Benchmark, sets: Sequence[BroughtSet]) -> list[FileJudge]:
     """A judge for every name, in the order in which the files were given."""
     return [
-        BroughtJudge(benchmark, label, [each for each in sets if each.judge == label])
+        FileJudge(benchmark, label, [each for each in sets if each.judge == label])
         for label in dict.fromkeys(each.judge for each in sets)
     ]

@@ -14,7 +14,7 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.judge_api import AskJudge
 from hqm.errors import AnswerError, UsageError
 from hqm.imports.human_labels import ADJUDICATION, HUMAN, RATER, LabelContext
-from hqm.judges.file_judge import BROUGHT, BroughtJudge, Judge
+from hqm.judges.file_judge import BROUGHT, FileJudge, Judge
 from hqm.judges.judge_models import Judging
 from hqm.judges.procedure import NotAsked, Unit, decisions, verdicts
 from hqm.psychometrics import Array, pooled_labels, rater_replicates, stream
@@ -563,7 +563,7 @@ def _asks(
 
 
 def _heard(
-    benchmark: Benchmark, judge: BroughtJudge, cell: Cell, unit: LabelledUnit, answer: Response
+    benchmark: Benchmark, judge: FileJudge, cell: Cell, unit: LabelledUnit, answer: Response
 ) -> AskJudge:
     """What a file says that a judge replied about one answer, by what it was asked.
 
