@@ -129,6 +129,7 @@ DESCRIBE = {
 
 
 def _discriminative() -> Iterator[Metric]:
+    """The metrics of yes/no questions: over all, by type, by domain and by both."""
     five = (
         Metric(
             "accuracy",
@@ -173,6 +174,7 @@ def _f1(t: Mapping[str, Any]) -> Any:
 
 
 def _generative() -> Iterator[Metric]:
+    """The metrics of descriptions: over all, by length, by domain and by both."""
     every = [
         Metric(
             "accuracy",

@@ -17,14 +17,12 @@ from hqm.reports.tables import ORACLE_TITLE, cell, detail_of, find, number, shor
 
 from hqm import BenchmarkAudit, Cell, RespondentScores, labelled_by
 
-INK, ACCENT, FAINT, QUIET, WARN = (
-    "currentColor",
-    "var(--accent)",
-    "var(--faint)",
-    "var(--quiet)",
-    "var(--warn)",
-)
-"""Colours: what a style sheet calls them, so that a page's dark theme changes the drawings too."""
+# colours, by their names in the style sheet: a page's dark theme changes the drawings too
+INK = "currentColor"
+ACCENT = "var(--accent)"
+FAINT = "var(--faint)"
+QUIET = "var(--quiet)"
+WARN = "var(--warn)"
 SIZE = 12.0
 """The size of letters."""
 Side = Literal["start", "middle", "end"]
@@ -38,10 +36,16 @@ def width_of(text: str, size: float = SIZE) -> float:
     >>> width_of("illicit") < width_of("mammoth")
     True
     """
-    return size * sum(
-        0.36 if c in _NARROW else 0.92 if c in _WIDE else 0.68 if c.isupper() else 0.58
-        for c in text
-    )
+    return size * sum(map(_letter_width, text))
+
+
+def _letter_width(letter: str) -> float:
+    """About how wide a letter is, as a share of the font's size."""
+    if letter in _NARROW:
+        return 0.36
+    if letter in _WIDE:
+        return 0.92
+    return 0.68 if letter.isupper() else 0.58
 
 
 def fitting(text: str, longest: int = _LONGEST) -> str:
@@ -66,6 +70,7 @@ def wrapped(text: str, room: float, size: float = SIZE, most: int = 4) -> list[s
     """
     lines: list[str] = []
     for word in text.split():
+        # a word that is wider than the room is broken inside
         while width_of(word, size) > room and len(word) > 1:
             keep = max(1, int(len(word) * room / width_of(word, size)) - 1)
             lines, word = [*lines, word[:keep]], word[keep:]

@@ -39,6 +39,7 @@ from hqm import (
     BudgetRow,
     Cell,
     ErrorBudget,
+    Estimate,
     RespondentScores,
     advice_on_cut,
     labelled_by,
@@ -52,18 +53,11 @@ def made_of(audit: BenchmarkAudit) -> str:
     """
     metric = leading(audit)
     for estimate in audit.all_estimates:
-        if (
-            estimate.metric == metric
-            and estimate.first == audit.reference
-            and not estimate.other
-            and estimate.signature
-        ):
-            parts = [
-                p
-                for p in estimate.signature.split("|")
-                if not p.startswith(("statistic:", "interval:"))
-            ]
-            return "|".join(parts)
+        of_reference = estimate.first == audit.reference and not estimate.other
+        if estimate.metric == metric and of_reference and estimate.signature:
+            parts = estimate.signature.split("|")
+            own = ("statistic:", "interval:")
+            return "|".join(part for part in parts if not part.startswith(own))
     return f"benchmark:{audit.benchmark}@{audit.version}|metric:{metric}|{audit.reference}"
 
 
@@ -128,6 +122,7 @@ def order_in(audit: BenchmarkAudit, cell: str) -> list[str]:
     reference = {row.name: row.scores.get(metric) for row in audit.respondents}
     there = {row.name: row.cells.get(cell, {}).get(metric) for row in audit.respondents}
     ordered = list(reference)
+    # sorting leaves equals as they stand, so that those of the second sort keep the first's order
     for scores in (reference,) if cell == audit.reference else (reference, there):
         worth = {name: math.inf if s is None else sign * s for name, s in scores.items()}
         ordered.sort(key=worth.__getitem__)
@@ -189,25 +184,27 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
     """Respondents by the first audited metric, best first, with intervals and the places that
     chance allows.
     """
-    first = next(iter(audit.metrics))
-    columns = ["Respondent"]
-    for metric in audit.metrics:
-        columns += [metric, "95% interval"]
     sets, places = tied_sets(audit), ranks(audit)
     tied: dict[str, list[str]] = {}
     for i, group in enumerate(group for group in sets if len(group) > 1):
         for name in group:
             tied.setdefault(name, []).append(set_name(i))
-    if places:
-        columns.append("Place")
-    if sets:
-        columns.append("Tied set")
+    # metrics that are scored, but not audited; a dot stands in the names of parts of metrics
     others = [
         name
         for name in (audit.respondents[0].scores if audit.respondents else ())
         if name not in audit.metrics and "." not in name
     ]
+
+    columns = ["Respondent"]
+    for metric in audit.metrics:
+        columns += [metric, "95% interval"]
+    if places:
+        columns.append("Place")
+    if sets:
+        columns.append("Tied set")
     columns += others
+
     rows = []
     for row in in_order(audit):
         cells = [Text(short(row.name), row.name)]
@@ -218,17 +215,24 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
             cells.append(Text(place(places.get(row.name))))
         if sets:
             cells.append(Text(", ".join(tied.get(row.name, [])) or "alone"))
-        rows.append((*cells, *(Text(official(audit, row, name)) for name in others)))
+        cells += [Text(official(audit, row, name)) for name in others]
+        rows.append(tuple(cells))
+
+    first = leading(audit)
     better = audit.metrics[first]["better"]
     notes = [
         f"Sorted by {first} ({better} is better), administration: {cell(audit.reference)}. The"
-        f" intervals come from leaving out the {clusters(audit)} one by one.",
-        "Respondents that share a letter form a tied set: their differences were not shown to be"
-        " more than chance."
-        if sets
-        else "Which respondents are tied was not measured: this audit holds no comparison of"
-        " pairs.",
+        f" intervals come from leaving out the {clusters(audit)} one by one."
     ]
+    if sets:
+        notes.append(
+            "Respondents that share a letter form a tied set: their differences were not shown to"
+            " be more than chance."
+        )
+    else:
+        notes.append(
+            "Which respondents are tied was not measured: this audit holds no comparison of pairs."
+        )
     if any(row.printed for row in audit.respondents):
         notes.append(
             "Scores are rounded as the release prints them; intervals and all statistics come from"
@@ -238,7 +242,7 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
         "Leaderboard",
         tuple(columns),
         tuple(rows),
-        right=tuple(i for i, name in enumerate(columns) if i and name not in ("Tied set",)),
+        right=tuple(i for i, name in enumerate(columns) if i and name != "Tied set"),
         notes=tuple(notes),
         signature=made_of(audit),
     )
@@ -265,15 +269,11 @@ def yes_ratios(audit: BenchmarkAudit) -> Table | None:
     cells = [
         name for name in audit.cells if any(name in row.yes_ratio for row in audit.respondents)
     ]
-    truth = (
-        Text("the right answers", muted=True),
-        *(Text(number(audit.truth_yes.get(Cell.parse(c).form))) for c in cells),
-    )
-    rows = [truth]
-    rows += [
-        (Text(short(r.name), r.name), *(Text(number(r.yes_ratio.get(c))) for c in cells))
-        for r in in_order(audit)
-    ]
+    truths = (Text(number(audit.truth_yes.get(Cell.parse(name).form))) for name in cells)
+    rows = [(Text("the right answers", muted=True), *truths)]
+    for row in in_order(audit):
+        shares = (Text(number(row.yes_ratio.get(name))) for name in cells)
+        rows.append((Text(short(row.name), row.name), *shares))
     return Table.of(
         "Share of yes answers",
         ("Respondent", *map(cell, cells)),
@@ -339,35 +339,34 @@ def lengths(audit: BenchmarkAudit) -> Table:
     score below.
     """
     columns = ("Respondent", *map(cell, audit.cells))
-    notes = []
-    for estimate in audit.all_estimates:
-        if estimate.indicator.endswith(".length_elasticity"):
-            span = estimate.interval("model_population")
-            said = (
-                number(estimate.value)
-                if estimate.value is not None
-                else f"not measured: {estimate.reason}"
-            )
-            spread = (
-                f" ({interval_in_words(span)} for others like them)" if span is not None else ""
-            )
-            unit = " percent of score per percent of length" if estimate.value is not None else ""
-            if reason := no_use(estimate):
-                said, unit, spread = f"withheld: {reason}", "", ""
-            notes.append(
-                f"Elasticity of {estimate.metric} ({cell(estimate.other)}): {said}{unit}{spread}."
-            )
+    rows = []
+    for row in in_order(audit):
+        words = (Text(number(row.words.get(name), 1)) for name in audit.cells)
+        rows.append((Text(short(row.name), row.name), *words))
+    notes = [
+        f"Elasticity of {estimate.metric} ({cell(estimate.other)}): {_elasticity(estimate)}."
+        for estimate in audit.all_estimates
+        if estimate.indicator.endswith(".length_elasticity")
+    ]
     return Table.of(
         "Mean length of an answer in words",
         columns,
-        rows=tuple(
-            (Text(short(r.name), r.name), *(Text(number(r.words.get(c), 1)) for c in audit.cells))
-            for r in in_order(audit)
-        ),
+        rows=tuple(rows),
         right=tuple(range(1, len(columns))),
         notes=tuple(notes),
         signature=made_of(audit),
     )
+
+
+def _elasticity(estimate: Estimate) -> str:
+    """How much longer answers score higher, in words, or why this is not said."""
+    if reason := no_use(estimate):
+        return f"withheld: {reason}"
+    span = estimate.interval("model_population")
+    spread = f" ({interval_in_words(span)} for others like them)" if span is not None else ""
+    if estimate.value is None:
+        return f"not measured: {estimate.reason}{spread}"
+    return f"{number(estimate.value)} percent of score per percent of length{spread}"
 
 
 def states(audit: BenchmarkAudit) -> Table:
@@ -437,19 +436,17 @@ def forms(audit: BenchmarkAudit) -> Table:
 
 def findings(audit: BenchmarkAudit) -> Table | None:
     """The linter's findings about the data."""
+    if not audit.findings:
+        return None
     rows = [
         (
-            Text(f["name"], small=f"{f['code']}, {f['severity']}"),
-            Text(f["sentence"], small=str(f.get("remedy") or "")),
-            Text("\n".join(f.get("examples", ()))),
+            Text(finding["name"], small=f"{finding['code']}, {finding['severity']}"),
+            Text(finding["sentence"], small=str(finding.get("remedy") or "")),
+            Text("\n".join(finding.get("examples", ()))),
         )
-        for f in audit.findings
+        for finding in audit.findings
     ]
-    return (
-        Table.of("Found in the data", ("Finding", "What", "Examples"), tuple(rows))
-        if rows
-        else None
-    )
+    return Table.of("Found in the data", ("Finding", "What", "Examples"), rows)
 
 
 def judged(audit: BenchmarkAudit) -> Table | None:
@@ -478,27 +475,17 @@ def judged(audit: BenchmarkAudit) -> Table | None:
         table.append(
             (Text(short(row.name), row.name), Text(official(audit, row, metric)), *shares, *more)
         )
-    judges = [Cell.parse(c).judge for c in cells]
-    who = [
-        (
-            "people"
-            if labelled_by(judge) == "people"
-            else f"the benchmark's {judge} (a rule, no people)"
-        )
-        for judge in judges
-    ]
-    columns = (
-        "Respondent",
-        metric,
-        *(f"share faithful, by {judge}" for judge in who),
-        *(titles.get(k, k) for k in extra),
-    )
+    columns = ["Respondent", metric]
+    for name in cells:
+        judge = Cell.parse(name).judge
+        if labelled_by(judge) == "people":
+            columns.append("share faithful, by people")
+        else:
+            columns.append(f"share faithful, by the benchmark's {judge} (a rule, no people)")
+    columns += [titles.get(statistic, statistic) for statistic in extra]
+    by_people = who_labelled(audit).by_people
     return Table.of(
-        (
-            "The same answers, scored and labelled"
-            if who_labelled(audit).by_people
-            else "The same answers, read a second time"
-        ),
+        f"The same answers, {'scored and labelled' if by_people else 'read a second time'}",
         columns,
         tuple(table),
         tuple(range(1, len(columns))),
@@ -519,6 +506,8 @@ def warnings(audit: BenchmarkAudit) -> Table | None:
     """The flags that the audit raised, each once with the list of what raised it; notes, which
     change no decision, last.
     """
+    if not audit.flags:
+        return None
     grouped: dict[tuple[bool, str], list[Mapping[str, Any]]] = {}
     for flag in audit.flags:
         grouped.setdefault((bool(flag.get("note")), str(flag["flag"])), []).append(flag)
@@ -535,16 +524,11 @@ def warnings(audit: BenchmarkAudit) -> Table | None:
     note_below = (
         "A warning may change what the scores are used for; a note only says how a number was made."
     )
-    return (
-        Table.of(
-            "Warnings and notes",
-            ("Warning", "What raised it", "What follows"),
-            tuple(lines),
-            (),
-            (note_below,),
-        )
-        if lines
-        else None
+    return Table.of(
+        "Warnings and notes",
+        ("Warning", "What raised it", "What follows"),
+        lines,
+        notes=(note_below,),
     )
 
 

@@ -213,12 +213,12 @@ class Answers:
         for respondent in respondents:
             rows = self.at(cell.resolution).rows(benchmark, form, respondent, cell.run)
             texts = texts_read(rows)
-            if texts:  # the same bytes, joined in one call
+            if texts:
+                # what the other branch hashes, joined in one call where all answers are ok
                 hashes.append(digest_all(["ok " + "\0ok ".join(texts)]))
             else:
-                hashes.append(
-                    digest_all(["" if row is None else f"{row[1]} {row[0]}" for row in rows])
-                )
+                lines = ["" if row is None else f"{row[1]} {row[0]}" for row in rows]
+                hashes.append(digest_all(lines))
             builder.add(respondent.name, rows, texts)
         return builder.build(digest_all(hashes))
 

@@ -576,7 +576,7 @@ def _stages(
 def label_matrices(
     samples: Mapping[str, PooledLabels], first: ScoreMatrix, form: Form
 ) -> list[ScoreMatrix]:
-    """An administration as the people see it who labelled its answers, judge by judge."""
+    """The labels of one administration as score matrices: people's, and each other judge's."""
     return [
         labels_matrix(
             replace(first.cell, judge=judge),
@@ -617,8 +617,8 @@ def _differing(
 
 
 def _samples(labels: Labels, pool: Pool | None, different: int) -> dict[str, PooledLabels]:
-    """The labels of every judge, pooled; so many of them are about other words than the stored
-    answers'.
+    """The labels of every judge, one for each answer; `different` of them are about other words
+    than the stored answers'.
     """
     return {judge: pool_labels(labels, judge, pool, stale=different) for judge in labels.by_judge}
 
@@ -639,33 +639,34 @@ def _labels(
         return stored_labels(store, benchmark, form, run)
     labels = import_labels(store, benchmark, form, run, criterion, respondents, check)
     stored = stored_labels(store, benchmark, form, run)
-    given = labels.by_judge.keys()
-    others = [j for j in stored.judgements if j.judge.partition(RATER)[0] not in given]
+    others = [
+        judgement
+        for judgement in stored.judgements
+        if judgement.judge.partition(RATER)[0] not in labels.by_judge
+    ]
     return replace(labels, judgements=(*labels.judgements, *others))
 
 
 def _judged_cells(cells: Sequence[Cell], judges: Sequence[Judge], lead: str) -> list[Cell]:
-    """The administrations as the judges see them.
+    """The cells of an audit: each administration by the leading judge or the rule, and the
+    reference by repeated and by other judgements.
 
-    The leading judge, or the rule, sees all of them that it judged. Its further askings, and the
-    other judges, are about the reference only; of other judges, only those whose judgements came in
-    files have further askings.
+    Another judge is asked once; only one whose judgements came in files has further askings.
     """
     by_label = {judge.label: judge for judge in judges}
     judged = [replace(cell, judge=lead) for cell in cells]
     judged = [cell for cell in judged if lead not in by_label or by_label[lead].sees(cell)]
     for cell in cells:
-        if cell.form == ORIGINAL and cell.run == 0 and not cell.resolution:
-            for label, judge in by_label.items():
-                again = (
-                    judge.askings()
-                    if label == lead or isinstance(judge, FileJudge)
-                    else judge.askings()[:1] and [0]
-                )
-                askings = (
-                    replace(cell, judge=named(label, n)) for n in again if n or label != lead
-                )
-                judged += [asking for asking in askings if judge.sees(asking)]
+        if cell.form != ORIGINAL or cell.run or cell.resolution:
+            continue
+        for label, judge in by_label.items():
+            askings = list(judge.askings())
+            if label == lead:
+                askings = [number for number in askings if number]  # its first one is there already
+            elif askings and not isinstance(judge, FileJudge):
+                askings = [0]
+            again = [replace(cell, judge=named(label, number)) for number in askings]
+            judged += [asking for asking in again if judge.sees(asking)]
     return judged
 
 
@@ -677,13 +678,12 @@ def _matrix(
     form: Form,
     respondents: Sequence[StoredRespondent],
 ) -> ScoreMatrix:
+    """The answers of one administration, scored by the judge of the cell, or by the rule."""
     label, asking = parse_judge(cell.judge)
-    for judging in judges:
-        if judging.label == label:
-            given = answers.at(cell.resolution).by_respondent(
-                benchmark, form, respondents, cell.run
-            )
-            return judging.matrix(cell, form, given, asking)
+    for judge in judges:
+        if judge.label == label:
+            rows = answers.at(cell.resolution).by_respondent(benchmark, form, respondents, cell.run)
+            return judge.matrix(cell, form, rows, asking)
     return answers.matrix(benchmark, cell, form, respondents)
 
 
@@ -694,6 +694,7 @@ def _oracles(
     form: Form,
     respondents: Sequence[StoredRespondent],
 ) -> tuple[ScoreMatrix, ...]:
+    """The reference scored anew by each rule of the adapter's `judges()`."""
     by_name = {respondent.name: respondent for respondent in respondents}
 
     def responses(name: str) -> Sequence[Response | None]:
@@ -715,6 +716,7 @@ def _probabilities(
     run: int,
     respondents: Sequence[StoredRespondent],
 ) -> npt.NDArray[np.float64] | None:
+    """(respondents, items): the probability of each right answer; None where none was recorded."""
     if benchmark.card.task not in ("yes_no", "choice") or benchmark.roles:
         return None
     rows = [answers.probabilities(benchmark, form, respondent, run) for respondent in respondents]

@@ -120,6 +120,7 @@ def read_key(path: Path | str, benchmark: Benchmark, whole: Form | None = None) 
 def _by_item(
     records: Sequence[Mapping[str, Any]], form: Form, spelling: Callable[[str], str], path: Path
 ) -> tuple[dict[str, Any], list[str]]:
+    """Read a key in HQM's format, by item ids: the targets, and the ids of items to leave out."""
     targets: dict[str, Any] = {}
     left_out = []
     asked = []
@@ -181,11 +182,14 @@ def _marked(record: Mapping[str, Any], item: Item, place: str) -> str:
 def _by_release(
     records: Sequence[Mapping[str, Any]], form: Form, benchmark: Benchmark, path: Path
 ) -> tuple[dict[str, Any], list[str]]:
+    """Read a key in a release's layout, whose rows are matched to items by picture and question.
+
+    Such a key drops the rows that its authors found ambiguous: an item without a row is left out.
+    """
     parts = _parts_of(path, form)
     rows = [_row(record, f"{path}: record {i}", parts) for i, record in enumerate(records, 1)]
-    within = replace(
-        form, items=tuple(item for item in form.items if not parts or item.part in parts)
-    )
+    items = tuple(item for item in form.items if not parts or item.part in parts)
+    within = replace(form, items=items)
     matched = match_rows(rows, within, benchmark.spelled)
     if matched.refused:
         first = rows[matched.refused[0]]
@@ -200,10 +204,10 @@ def _by_release(
         for i, keys in matched.items.items()
         for key in keys
     }
+    # of parts that the key does not speak of, nothing is left out
     covered = {form.by_id[key].part for key in targets}
-    return targets, [
-        item.id for item in form.items if item.part in covered and item.id not in targets
-    ]
+    within_covered = (item.id for item in form.items if item.part in covered)
+    return targets, [key for key in within_covered if key not in targets]
 
 
 def _row(record: Mapping[str, Any], place: str, parts: tuple[str, ...]) -> Row:
@@ -224,6 +228,7 @@ def _parts_of(path: Path, form: Form) -> tuple[str, ...]:
 
 
 def _target(record: Mapping[str, Any], place: str) -> str:
+    """The right answer that a record gives, as it is written; empty to leave the item out."""
     for name in _TARGETS:
         if name in record:
             return "" if record[name] is None else str(record[name])
@@ -234,16 +239,15 @@ def _target(record: Mapping[str, Any], place: str) -> str:
 
 
 def _valid(value: str, item: Item, place: str) -> str:
+    """The right answer as the item's task spells it; anything else is refused."""
     plain = value.strip()
     if item.task == "yes_no" and plain.lower() in ("yes", "no"):
         return plain.lower()
     if item.task == "choice" and plain.upper() in LETTERS[: len(item.options)]:
         return plain.upper()
-    possible = (
-        "yes or no"
-        if item.task == "yes_no"
-        else f"a letter from A to {LETTERS[max(len(item.options) - 1, 0)]}"
-    )
+    possible = "yes or no"
+    if item.task != "yes_no":
+        possible = f"a letter from A to {LETTERS[max(len(item.options) - 1, 0)]}"
     raise DataError(
         f"the target of {item.id} is {value!r:.40}",
         place=place,

@@ -223,7 +223,7 @@ def is_mass(name: str) -> bool:
 
 
 def brought_in(name: str) -> str:
-    """A name as a statement speaks of it for the first time.
+    """A name with the article of a first mention: a new thing has "a" or "some".
 
     >>> [brought_in(name) for name in ("umbrella", "grass", "trees", "sky")]
     ['an umbrella', 'some grass', 'some trees', 'the sky']

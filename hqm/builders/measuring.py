@@ -95,12 +95,8 @@ def read_review(path: Path) -> Review:
                 remedy="Fill it.",
             )
         text = str(record.get("text") or record.get("fixed_text") or "").strip()
-        mark = (
-            str(record.get("decision") or record.get("mark") or "")
-            .strip()
-            .lower()
-            .replace("_", " ")
-        )
+        mark = str(record.get("decision") or record.get("mark") or "")
+        mark = mark.strip().lower().replace("_", " ")
         if not mark:
             continue  # a row of the page that nobody has marked
         decision = _SYNONYMS.get(mark, mark)
@@ -125,6 +121,7 @@ def read_review(path: Path) -> Review:
             reviewer=str(record.get("rater") or record.get("reviewer") or "").strip(),
             note=str(record.get("note") or "").strip(),
         )
+        # who decided, and the note, may differ
         if item in decided and _core(decided[item]) != _core(reviewed):
             raise DataError(
                 f"the item {item!r} has two different decisions",
@@ -143,8 +140,12 @@ def _core(reviewed: Reviewed) -> tuple[Any, ...]:
     return reviewed.decision, reviewed.target, reviewed.text
 
 
+# --- what can be measured of a benchmark before anybody answers ---
+
 _FOLDS = 5
+"""Parts into which items are cut, to predict each part's answers from the other parts."""
 _REVIEWED = 100
+"""Items that people must have reviewed before the share that they kept says something."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,7 +253,9 @@ class Measured:
         if not can_leak(self.form.items):
             return None
         tried = [
-            s for s in leaks_in(self.form).cues.strata if s.status == "ok" and math.isfinite(s.gain)
+            stratum
+            for stratum in leaks_in(self.form).cues.strata
+            if stratum.status == "ok" and math.isfinite(stratum.gain)
         ]
         return max(tried, key=lambda stratum: stratum.gain, default=None)
 
@@ -271,11 +274,9 @@ class Measured:
 
 
 def _label(item: Item) -> str:
-    return (
-        ", ".join(map(str, item.target))
-        if isinstance(item.target, (list, tuple))
-        else str(item.target)
-    )
+    if isinstance(item.target, (list, tuple)):
+        return ", ".join(map(str, item.target))
+    return str(item.target)
 
 
 def _words(part: str, items: Sequence[Item]) -> PartWords:

@@ -224,7 +224,7 @@ SHIPPED = ("pope", "amber", "hqh", "valor", "halcaption", "openchair")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What a build is asked for."""
+    """What a recipe builds from: annotations, how many items are wanted, and random numbers."""
 
     source: Source
     items: int

@@ -301,7 +301,7 @@ def ask_until(
 
 
 def _looks(total: int) -> Iterator[int]:
-    """The numbers of pictures after which is looked, up to all of them."""
+    """The numbers of pictures after which the rule is checked; the last is all of them."""
     n = min(_FIRST, total)
     while n < total:
         yield n
@@ -382,13 +382,15 @@ class _Run:
         self.stops: dict[int, StoppedAt] = {}
 
     def give_up(self, failed: Iterable[str]) -> None:
-        """Ask those no more that cannot go on."""
+        """Stop asking the respondents of these names, which cannot answer."""
         names = set(failed)
         self._given_up |= {r for r in self.open if self._assignments[r].respondent.name in names}
         self.open -= self._given_up
 
     def look(self, last: int) -> None:
-        """Take in the pictures up to the `last`, and let those go of whom enough is known."""
+        """Add the scores of the pictures up to the `last`, and close the respondents of whom
+        enough is known.
+        """
         for scores in self._scores(self.pictures, last):
             for r in self.open:
                 self.intervals[r].draw(scores[r])
@@ -421,7 +423,7 @@ class _Run:
             yield every[:, clusters == cluster]
 
     def _reason(self, r: int) -> str:
-        """Why a respondent is asked no more; empty where it is."""
+        """Why a respondent is asked no more; empty where it is still to be asked."""
         rule, interval, reasons = self.rule, self.intervals[r], []
         everything = self.pictures == len(self.order.clusters)
         met = True
@@ -438,13 +440,15 @@ class _Run:
         return "; ".join(reasons) if met else ""
 
     def _pairs_of(self, r: int, partners: set[int]) -> str:
-        decisions = self.pairs.decisions if self.pairs is not None else []
-        states = Counter(
-            d.state
-            for d in decisions
-            if r in (d.first, d.second) and {d.first, d.second} <= partners
-        )
-        sentences = [f"it was separated from {states['separated']}"] if states["separated"] else []
+        """From how many others a respondent is separated, and to how many it is equal, in words."""
+        states: Counter[str] = Counter()
+        for pair in self.pairs.decisions if self.pairs is not None else ():
+            both = {pair.first, pair.second}
+            if r in both and both <= partners:
+                states[pair.state] += 1
+        sentences = []
+        if states["separated"]:
+            sentences.append(f"it was separated from {states['separated']}")
         if states["within"]:
             sentences.append(
                 f"not separated by more than {self.rule.separated:g} from {states['within']}"
@@ -454,6 +458,7 @@ class _Run:
         return " and ".join(sentences)
 
     def _close(self, r: int, why: str) -> None:
+        """Ask a respondent no more, and store where it stopped and why."""
         assignment, interval = self._assignments[r], self.intervals[r]
         form, name = self._benchmark.original, assignment.respondent.name
         at = StoppedAt(

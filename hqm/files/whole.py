@@ -31,7 +31,7 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
         One cannot be written.
     """
     parts = {path: path.with_name(f"{path.name}.part") for path in contents}
-    path = next(iter(contents))
+    path = next(iter(contents))  # an error names the file that was being written
     try:
         for path, part in parts.items():
             content = contents[path]

@@ -310,6 +310,7 @@ def _with_pictures(rows: list[Row], log: Log, others: Sequence[Path]) -> list[Ro
 
 
 def _answers(rows: Sequence[Row], matched: Matched, form: Form, log: Log) -> dict[str, Response]:
+    """Item id -> the answer of the row that was matched to it, with the tool's score."""
     answers: dict[str, Response] = {}
     first: dict[str, Row] = {}
     for i, keys in sorted(matched.items.items()):
@@ -510,6 +511,7 @@ def _name(value: Any, what: str, place: str) -> str:
 
 
 def _response(record: Mapping[str, Any], place: str) -> Response:
+    """The answer of a record in HQM's format."""
     # beside what a model wrote, the field `answer` has the right answer
     names = ANSWERS if OF_A_MODEL.isdisjoint(record) else ANSWERS[1:]
     text = answer_text(first_field(record, names, place), place)
@@ -677,7 +679,7 @@ def read_recordings(
 
 
 class _Reader:
-    """Takes in record by record what several files hold."""
+    """Collects recorded administrations from the records of one or several files."""
 
     def __init__(self, known: Mapping[str, Form]) -> None:
         self.known = known

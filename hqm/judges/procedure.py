@@ -77,19 +77,16 @@ def judged_matrix(
 async def _all(
     benchmark: Benchmark, form: Form, rows: Rows, ask_about: AskAbout
 ) -> dict[str, list[Verdict]]:
+    """The verdicts on all answers, a limited number of items at a time."""
     by_respondent: dict[str, list[Verdict]] = {name: [] for name in rows}
     rows = {name: _beside(benchmark, form, row) for name, row in rows.items()}
     judge_item = _together if benchmark.jointly else _one_by_one
     for start in range(0, len(form.items), _TOGETHER):
-        part = range(start, min(start + _TOGETHER, len(form.items)))
-        tasks = ((form.items[i], _answers(rows, i)) for i in part)
-        judged = await asyncio.gather(
-            *(
-                judge_item(benchmark, item, response, _declared(benchmark, item, ask_about(item)))
-                for item, response in tasks
-            )
-        )
-        for by_name in judged:
+        judged = []
+        for i, item in enumerate(form.items[start : start + _TOGETHER], start):
+            ask = _declared(benchmark, item, ask_about(item))
+            judged.append(judge_item(benchmark, item, _answers(rows, i), ask))
+        for by_name in await asyncio.gather(*judged):
             for name, verdict in by_name.items():
                 by_respondent[name].append(verdict)
     return by_respondent
@@ -127,17 +124,16 @@ def decisions(
 
 
 async def _decided(benchmark: Benchmark, unit: Unit, ask: AskJudge) -> Verdict:
+    """What a stage decides of one unit."""
     try:
         decided = await benchmark.decide(
             unit.role, unit.item, unit.response, unit.text, _declared(benchmark, unit.item, ask)
         )
     except Exception as error:
         return _failed(benchmark, unit.item, error, type(benchmark).decide)
-    return (
-        Verdict.unscored("unparsed", "the reply says neither yes nor no")
-        if decided is None
-        else Verdict(float(decided))
-    )
+    if decided is None:
+        return Verdict.unscored("unparsed", "the reply says neither yes nor no")
+    return Verdict(float(decided))
 
 
 def _declared(benchmark: Benchmark, item: Item, ask: AskJudge) -> AskJudge:
@@ -215,22 +211,25 @@ def _answers(rows: Rows, i: int) -> dict[str, Response]:
 async def _one_by_one(
     benchmark: Benchmark, item: Item, answers: Mapping[str, Response], ask: AskJudge
 ) -> dict[str, Verdict]:
+    """The verdicts on the answers to one item, each judged alone, and equal answers once."""
     distinct = {
         _key(answer): answer for answer in answers.values() if benchmark.no_answer(answer) is None
     }
-    made = await asyncio.gather(
-        *(
-            _settled(benchmark, item, benchmark.judge(item, answer, ask), answer)
-            for answer in distinct.values()
-        )
+    judged = (
+        _settled(benchmark, item, benchmark.judge(item, answer, ask), answer)
+        for answer in distinct.values()
     )
-    by_key = dict(zip(distinct, made, strict=True))
-    return {name: benchmark.no_answer(a) or by_key[_key(a)] for name, a in answers.items()}
+    by_key = dict(zip(distinct, await asyncio.gather(*judged), strict=True))
+    return {
+        name: benchmark.no_answer(answer) or by_key[_key(answer)]
+        for name, answer in answers.items()
+    }
 
 
 async def _together(
     benchmark: Benchmark, item: Item, answers: Mapping[str, Response], ask: AskJudge
 ) -> dict[str, Verdict]:
+    """The verdicts on the answers to one item, which the judge sees in one prompt."""
     judged = {
         name: answer for name, answer in answers.items() if benchmark.no_answer(answer) is None
     }
@@ -240,8 +239,8 @@ async def _together(
         made = dict.fromkeys(judged, _failed(benchmark, item, error))
     left_out = Verdict.unscored("unparsed", "the joint reply does not speak of this answer")
     return {
-        name: benchmark.no_answer(a) or settle(made.get(name, left_out), a)
-        for name, a in answers.items()
+        name: benchmark.no_answer(answer) or settle(made.get(name, left_out), answer)
+        for name, answer in answers.items()
     }
 
 

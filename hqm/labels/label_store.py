@@ -142,9 +142,8 @@ class LabelStore(StoreFile):
                 place=str(self.path),
                 remedy="Install that version, or a later one.",
             )
-        self._db.execute(
-            "PRAGMA synchronous=FULL"
-        )  # a label is minutes of somebody's life, and there are few
+        # a label is minutes of somebody's life, and there are few: each is written to the disk
+        self._db.execute("PRAGMA synchronous=FULL")
 
     @contextmanager
     def _guard(self) -> Iterator[None]:

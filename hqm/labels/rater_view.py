@@ -43,9 +43,9 @@ class StoredFacts:
 
     def __init__(self, plan: LabelPlan, benchmark: Benchmark, asks: Asks) -> None:
         self._asks = asks
-        self._ways = (
-            tuple(_ways(plan, benchmark)) if type(benchmark).parts is not Benchmark.parts else ()
-        )
+        self._ways: tuple[Benchmark, ...] = ()
+        if type(benchmark).parts is not Benchmark.parts:
+            self._ways = tuple(_ways(plan, benchmark))
         self._replies: dict[str, Response] | None = None
 
     def of(
@@ -170,8 +170,9 @@ def visible(text: str) -> str:
     >>> visible("a\\0b\\x1b")
     'a\u2400b\u241b'
     """
+    # Unicode has a sign for each control character, in their order but for the last, delete
     return _CONTROLS.sub(
-        lambda match: chr(0x2400 + ord(match[0])) if match[0] != "\x7f" else "\u2421", text
+        lambda match: "\u2421" if match[0] == "\x7f" else chr(0x2400 + ord(match[0])), text
     )
 
 
@@ -199,8 +200,10 @@ def shown_rows(
         forms = forms_held(store, benchmark)
         asks = Asks(store)
         respondents = {who.name: who for who in respondents_in(asks, benchmark)}
-        answers, read = Answers(asks), {}
-        made = StoredFacts(plan, benchmark, asks) if schema.kind == "facts" else None
+
+        # every administration of the plan is read once
+        answers = Answers(asks)
+        read = {}
         for row in plan.rows:
             key = (row.respondent, row.form, row.run)
             if key in read:
@@ -214,15 +217,20 @@ def shown_rows(
             form = forms[row.form]
             responses = answers.responses(benchmark, form, respondents[row.respondent], row.run)
             read[key] = dict(zip(form.by_id, responses, strict=True))
+
+        stored_facts = StoredFacts(plan, benchmark, asks) if schema.kind == "facts" else None
         shown = {}
         for row in plan.rows:
             response = _chosen(row, read, plan)
             item = forms[row.form].by_id[row.item]
             sentences: tuple[Sentence, ...] = ()
-            if made is not None:
+            if stored_facts is not None:
+                # the facts of a file, else a judge's, else sentences without facts
                 sentences = (
                     (facts or {}).get((row.item, row.respondent))
-                    or made.of(item, response, row.respondent, Cell(form=row.form, run=row.run))
+                    or stored_facts.of(
+                        item, response, row.respondent, Cell(form=row.form, run=row.run)
+                    )
                     or tuple(Sentence(part) for part in parts_of(response.text))
                 )
             shown[row.uid] = Shown(

@@ -244,6 +244,9 @@ def error_of_parts(parts: ArrayLike, method: str, *, squared: float | None = Non
 
 
 def _error(x: Array | None, members: list[int], images: Sequence[Hashable] | None) -> ErrorOfType:
+    """The standard error of a type's mean score, from its items' scores; the largest possible one
+    where too few pictures were answered.
+    """
     if not members:
         return ErrorOfType(math.nan, math.nan, "no items")
     size = math.sqrt(0.25 / len(members))
@@ -269,9 +272,14 @@ def _error(x: Array | None, members: list[int], images: Sequence[Hashable] | Non
         return worst
     tally, n = by_image(np.where(seen, part, 0.0))[usable], n[usable]
     asked, clusters, total = asked[usable], clusters[usable], tally.sum(axis=1)
+
+    # a mean is a ratio of sums over pictures; each picture's deviation from it is squared
     weight = clusters / (clusters - 1) / asked**2
     parts = (tally - (total / asked)[:, None] * n) ** 2 * weight[:, None]
     squared = parts.sum(axis=1)
+
+    # nearly all right or wrong answers show too little of their error: then at least that of two
+    # more right and two more wrong ones (Agresti and Coull 1998)
     extreme = np.minimum(total, asked - total) < 5
     shrunk = (total + 2) / (asked + 4)
     squared = np.where(extreme, np.maximum(squared, shrunk * (1 - shrunk) / (asked + 4)), squared)
@@ -283,6 +291,9 @@ def _error(x: Array | None, members: list[int], images: Sequence[Hashable] | Non
 
 
 def _indices(rows: Sequence[TypeCoverage], count: int) -> tuple[Coefficient, Coefficient]:
+    """How evenly the items are spread over the types, and how many equally frequent types would be
+    spread alike; both from Shannon's entropy.
+    """
     n = sum(row.items for row in rows)
     if n == 0:
         none = Coefficient.absent(
@@ -457,6 +468,9 @@ def _within(sums: Array, squares: Array, n: int) -> float:
 
 
 def _both(sums: Array, within: Array, members: Sequence[Places]) -> Array:
+    """Haberman's two reductions of every type, from (respondents, types) sums of item scores and
+    each type's sum of item variances.
+    """
     c = np.cov(sums, rowvar=False)
     size = np.array([len(m) for m in members], dtype=np.float64)
     variance = np.diag(c)

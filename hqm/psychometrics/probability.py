@@ -98,6 +98,9 @@ def expected_retest(probabilities: ArrayLike) -> ExpectedRetest:
 
 
 def _reliability(mu: Array, noise: Array) -> tuple[Coefficient, float, float]:
+    """rho, and mean and standard deviation of r among these respondents, from their expected scores
+    and variances between reruns.
+    """
     m = len(mu)
     spread, vbar = float(mu.var(ddof=1)), float(noise.mean())
     if is_constant(mu):

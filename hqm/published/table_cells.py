@@ -80,8 +80,11 @@ def decimal_comma(cells: Iterable[tuple[str, str]]) -> bool:
     DataError
         A comma may be either, or both are used.
     """
-    doubtful: tuple[str, str] | None = None
-    comma = grouped = points = whole = False
+    doubtful: tuple[str, str] | None = None  # 1,234 may be either
+    comma = False  # 0,75: a decimal comma
+    grouped = False  # 1,234,567: separators of thousands
+    points = False  # 0.75: a decimal point, so that commas are none
+    whole = False  # 1234, without a separator: percents have no thousands
     for text, place in cells:
         plain = _SPREAD.fullmatch(text)
         number = bare(plain[1] if plain else text).rstrip("%").strip()

@@ -15,8 +15,11 @@ from hqm.imports.row import Log, LogFile, Row, number, options_in, parts_in
 from hqm.types import Response
 
 _FAILED = "Failed to obtain answer"
+"""What VLMEvalKit writes in place of an answer that a server did not give."""
 _CUT = 32_767
+"""The most characters that a cell of a sheet holds."""
 _FOLDER = re.compile(r"T\d{8}")
+"""The folder of one evaluation, which is named for its date."""
 _SCORED = re.compile(r"_(?:auxmatch|results?|judge|score)$")
 _JUDGE = re.compile(
     r"_(?:exact_matching|(?P<judge>(?:chatgpt|gpt|claude|qwen|llama|deepseek)-?[\w.-]*))$"
@@ -36,8 +39,8 @@ def read_log(file: LogFile) -> Log:
     """The rows of one file."""
     path, records = file.path, file.records
     respondent, dataset = _named(path, str(records[0].get("dataset") or ""))
-    by = _JUDGE.search(_SCORED.sub("", path.stem))
-    judge = by["judge"] or "" if by else ""
+    judged = _JUDGE.search(_SCORED.sub("", path.stem))
+    judge = (judged["judge"] or "") if judged else ""  # exact matching is no judge
     shared = Row(place="", respondent=respondent, task=dataset, judge=judge)
     rows = [_row(record, f"{path}: record {i}", shared) for i, record in enumerate(records, 1)]
     notes = []
