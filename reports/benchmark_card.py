@@ -427,7 +427,7 @@ def gate_table(gate: Gate) -> Table:
         notes=(
             (
                 "Thresholds are held against the unfavourable end of an interval. What was not"
-                " measured is not passed. The command hqm gate AUDIT prints the same."
+                " measured is not passed. The gate on the command line prints the same."
             ),
         ),
     )
