@@ -256,7 +256,7 @@ def test_a_broken_promise_ends_with_1_and_says_by_how_much(
     status, out, _ = run("build", "pope", "--out", tmp_path / "mine", "--items", 60)
     assert status == 1
     said = re.search(
-        r"BROKEN by (0\.\d+) the words alone get (0\.\d+) of 20 items right in random; the limit is"
+        r"BROKEN by (0\.\d+): the words alone get (0\.\d+) of 20 items right in random; the limit is"
         r" -0.1",
         out,
     )

@@ -288,12 +288,12 @@ def _show(built: Build) -> None:
         print(f"note: {note}")
     print(f"findings of a check: {', '.join(measured.codes) or 'none'}")
     for promise in built.promises:
-        state = "kept  " if promise.kept else f"BROKEN by {promise.excess:.3f}"
+        state = "promise kept:" if promise.kept else f"promise BROKEN by {promise.excess:.3f}:"
         print(f"{state} {promise.sentence}; the limit is {promise.limit:g}")
     folder = shlex.quote(str(built.folder))
     print(
-        f"next:\n  hqm check {folder} --strict\n  hqm audit {folder} --out {folder}/out\n  hqm gate"
-        f" {folder}/out/audit.json --policy {folder}/policy.toml\nwhether {len(measured.form):,}"
+        f"next:\n  hqm check {folder} --strict\n  hqm audit {folder} -r hf/MODEL --out {folder}/out"
+        f"\n  hqm gate {folder}/out/audit.json --policy {folder}/policy.toml\nwhether {len(measured.form):,}"
         f" items are enough:\n  hqm design {folder}/out/audit.json --target 'mdd<=.03'"
     )
 

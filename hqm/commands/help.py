@@ -244,20 +244,26 @@ class GroupedCommand(TyperCommand):
         return super().get_help(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; a misspelt option is answered with the nearest one alone, and one that
-        takes one value is given once.
+        """Read the arguments; a misspelt option is answered with the nearest one alone, one that
+        takes one value is given once, and no other option is taken for its value.
         """
+        flags = [flag for parameter in self.get_params(ctx) for flag in parameter.opts]
         try:
-            *_, order = self.make_parser(ctx).parse_args(list(args))
+            values, _, order = self.make_parser(ctx).parse_args(list(args))
             for option, times in Counter(order).items():
-                once = isinstance(option, TyperOption) and not (option.multiple or option.is_flag)
-                if times > 1 and once:
+                if not isinstance(option, TyperOption) or option.is_flag:
+                    continue
+                given = values[option.name]
+                if times > 1 and not option.multiple:
                     what = f"{option.opts[0]} is given {times} times, and takes one value"
                     raise UsageError(what, remedy="Give it once.")
+                for value in given if option.multiple else [given]:
+                    if value in flags:
+                        what = f"{option.opts[0]} takes a value, and {value} stands in its place"
+                        raise UsageError(what, remedy="`--help` says which value.")
             return super().parse_args(ctx, args)
         except Exception as error:
             if hasattr(error, "possibilities") and hasattr(error, "option_name"):
-                flags = [flag for parameter in self.get_params(ctx) for flag in parameter.opts]
                 flag = str(error.option_name)
                 remedy = _as_a_setting(flag) or meant(flag, flags)
                 vars(error).update(

@@ -167,7 +167,7 @@ class Pictures:
         source, folder = benchmark.pictures, None
         place = benchmark.images.name
         if isinstance(source, FolderImages):
-            place, folder = f"the folder {place}", source.folder
+            place, folder = f"the folder {place or '.'}", source.folder
         try:
             there = {name for name in wanted if source.has(name)}
         except DataError as error:

@@ -170,6 +170,15 @@ def test_an_option_that_takes_one_value_is_given_once(run: Run, words: list[str]
     assert tells(said, "silent.given-twice", option=words[-2], times=2)
 
 
+def test_no_option_is_taken_for_the_value_of_another(run: Run, tmp_path: Path) -> None:
+    status, _, said = run("report", tmp_path, "--figure", "--to", tmp_path / "f.svg")
+    assert status == 2
+    assert tells(said, "silent.option-for-value", option="--figure", other="--to")
+    status, _, said = run("audit", "shapes_yesno", "--metric", "--out", tmp_path)
+    assert status == 2
+    assert tells(said, "silent.option-for-value", option="--metric", other="--out")
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [
