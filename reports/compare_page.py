@@ -256,9 +256,7 @@ def budget_heading(measures: Sequence[Measure]) -> str:
     bands = {}
     for measure in measures:
         points, budget = Points.of_scores([*measure.scores.values()]), measure.budget
-        # the measures are often metrics themselves, and stand beside each other already
-        others = [row for row in budget.rows if row.source != "metric"] if budget else []
-        top = largest(others)
+        top = largest(budget.rows) if budget else None
         if top is not None and top.half is not None:
             what = f"{SOURCES[top.source][0].lower()} can move one model of {measure.label}"
             bands[f"{what} by {points.said(top.half)} points"] = top.half * points.factor

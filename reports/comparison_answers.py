@@ -8,7 +8,7 @@ each claim names the respondents that its test is about.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -137,7 +137,22 @@ def strongest(comparison: Comparison) -> str:
     elif these == others:
         whom += " and for others like them"
     name = _BRIEF.get(statistic, statistic)
-    return f"{claim}: {name} {number(low)} against {number(high)}, {whom}."
+    said = f"{claim}: {name} {number(low)} against {number(high)}, {whom}."
+    return " ".join([said, *_the_other_way(comparison, d, less)])
+
+
+def _the_other_way(comparison: Comparison, d: Difference, less: str) -> Iterator[str]:
+    """The coefficients of the same source of error by which the lesser of two measures is higher."""
+    family = d.indicator.partition(".")[0]
+    for other in _of(comparison, family):
+        if {other.first, other.second} != {d.first, d.second}:
+            continue
+        label = {"first": other.first, "second": other.second}
+        if less in {label.get(outcome) for outcome in for_whom(other)}:
+            statistic = other.indicator.partition(".")[2]
+            high, low = sorted((other.others.first, other.others.second), reverse=True)
+            name = _BRIEF.get(statistic, statistic)
+            yield f"By {name} it is the other way round: {number(high)} against {number(low)}."
 
 
 _WON: tuple[Outcome, ...] = ("first", "second")

@@ -152,7 +152,7 @@ def quality(
     of_retest, of_forms, of_people = TESTED.values()
     return Table(
         "table1",
-        "Quality of the benchmarks.",
+        "Quality of the measures.",
         columns=(
             Column("Measure", "text"),
             Column("Items"),

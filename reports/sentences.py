@@ -212,8 +212,10 @@ def _order(audit: BenchmarkAudit) -> str:
 
 
 def largest(rows: Iterable[BudgetRow]) -> BudgetRow | None:
-    """The measured row with the longest bar."""
-    measured = [row for row in rows if row.half is not None]
+    """The measured row with the longest bar; not that of another metric, which measures something
+    else.
+    """
+    measured = [row for row in rows if row.half is not None and row.source != "metric"]
     return max(measured, key=lambda row: row.half or 0.0, default=None)
 
 
@@ -279,7 +281,7 @@ def budget_title(audit: BenchmarkAudit, budget: ErrorBudget) -> str:
         return f"The only gap is {stands} of every measured error; {said[0].lower()}{said[1:]}"
     # other items are tested in pairs: a gap that is smaller than their bar may stand clear of them
     if top.source != "items" and max(gap.gap or 0.0 for gap in budget.gaps) <= (top.half or 0.0):
-        return f"{said}; no gap on this leaderboard is that large"
+        return f"{said}; no model leads the next one by as much"
     if not clear:
         return f"No gap is clear of every error: {said[0].lower()}{said[1:]}"
     if len(clear) == len(budget.gaps):
@@ -730,7 +732,8 @@ def _quote(gate: Gate, answered: SevenAnswers) -> tuple[Sentence, ...]:
         if answered.state == "not_ready"
         else "With intervals and the wording named"
     )
-    of = f"{failed} of {len(gate.tests)} tests of the policy “{gate.policy}” fail"
+    fail = "fails" if failed == 1 else "fail"
+    of = f"{failed} of {len(gate.tests)} tests of the policy “{gate.policy}” {fail}"
     return (say(f"{opened}: {of}, {missing} are not measured."),)
 
 

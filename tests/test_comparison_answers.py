@@ -242,6 +242,17 @@ CASES = {
         ),
         (),
     ),
+    "the order and the level speak for one each": (
+        [
+            difference((0.1, 0.2), WIDE, (0.01, 0.5), indicator="parallel_forms.pearson"),
+            difference(LOWER, WIDE, (0.01, 0.5), indicator="parallel_forms.icc_a1"),
+        ],
+        (
+            r"b repeats less well than a: r 0\.800 against 0\.950, for these 10 respondents\.",
+            r"By ICC\(A,1\) it is the other way round: 0\.800 against 0\.690\.",
+        ),
+        (),
+    ),
     "the order speaks against it where the scores do not": (
         [
             difference(WIDE, WIDE, (0.4, 0.5), indicator="parallel_forms.icc_a1"),
