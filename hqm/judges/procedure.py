@@ -81,7 +81,7 @@ async def _all(
     by_respondent: dict[str, list[Verdict]] = {name: [] for name in rows}
     rows = {name: _beside(benchmark, form, row) for name, row in rows.items()}
     judge_item = _together if benchmark.jointly else _one_by_one
-    for start in range(0, len(form.items), _TOGETHER):
+    for start in range(0, len(form.items) if rows else 0, _TOGETHER):
         judged = []
         for i, item in enumerate(form.items[start : start + _TOGETHER], start):
             ask = _declared(benchmark, item, ask_about(item))
