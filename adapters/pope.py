@@ -42,6 +42,7 @@ from hqm import (
     contradict,
     finding,
     join_by_picture,
+    join_once,
     normalised,
     of_parts,
     placed_records,
@@ -194,13 +195,7 @@ class Pope(Benchmark):
             key = row.id if row.id in form.by_id else f"{part}/{row.id}"
             if key not in form.by_id:
                 return None
-            if key in joined:
-                raise AnswerError(
-                    f"{key} is answered twice, first in {joined[key].record}",
-                    place=row.place,
-                    remedy="Keep one.",
-                )
-            joined[key] = row
+            join_once(joined, key, row)
         return joined or None
 
     def _by_row(

@@ -129,6 +129,7 @@ from .imports.match import check_questions as check_questions
 from .imports.match import check_rows as check_rows
 from .imports.match import contradict as contradict
 from .imports.match import join_by_picture as join_by_picture
+from .imports.match import join_once as join_once
 from .imports.match import normalised as normalised
 from .imports.match import of_parts as of_parts
 from .imports.match import with_questions_beside as with_questions_beside

@@ -19,6 +19,7 @@ from hqm.imports.match import (
     MatchReport,
     check_rows,
     has_other_key,
+    join_once,
     match_rows,
     with_questions_beside,
 )
@@ -311,18 +312,11 @@ def _with_pictures(rows: list[Row], log: Log, others: Sequence[Path]) -> list[Ro
 
 def _answers(rows: Sequence[Row], matched: Matched, form: Form, log: Log) -> dict[str, Response]:
     """Item id -> the answer of the row that was matched to it, with the tool's score."""
-    answers: dict[str, Response] = {}
-    first: dict[str, Row] = {}
+    joined: dict[str, Row] = {}
     for i, keys in sorted(matched.items.items()):
         for key in keys:
-            if key in answers:
-                raise AnswerError(
-                    f"{key} is answered twice, first in {first[key].record}",
-                    place=rows[i].place,
-                    remedy="Keep one answer for each item and run.",
-                )
-            answers[key], first[key] = _scored(rows[i], form.by_id[key], log), rows[i]
-    return answers
+            join_once(joined, key, rows[i], "Keep one answer for each item and run.")
+    return {key: _scored(row, form.by_id[key], log) for key, row in joined.items()}
 
 
 def _scored(row: Row, item: Item, log: Log) -> Response:

@@ -151,16 +151,21 @@ def join_by_picture(
         if not keys:
             wrong.append(row.described)
         for key in keys:
-            if key in joined:
-                raise AnswerError(
-                    f"{key} is answered twice, first in {joined[key].record}",
-                    place=row.place,
-                    remedy="Keep one.",
-                )
-            joined[key] = row
+            join_once(joined, key, row)
     if wrong:
         contradict(wrong, len(rows), path, "Name the file, part or release that was answered.")
     return joined
+
+
+def join_once(joined: dict[str, Row], key: str, row: Row, remedy: str = "Keep one.") -> None:
+    """Join a row to the item of an id, and refuse a second row about it."""
+    if key in joined:
+        raise AnswerError(
+            f"{key} is answered twice, first in {joined[key].record}",
+            place=row.place,
+            remedy=remedy,
+        )
+    joined[key] = row
 
 
 def of_parts(rows: Sequence[Row], items: Sequence[Item]) -> list[Row]:
