@@ -680,9 +680,25 @@ def _separate(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     tied = f" Tied: {'; '.join(sets[:4])}" + (
         f"; {counted(len(sets) - 4, 'more set')}" if len(sets) > 4 else ""
     )
-    return (
-        say("{shown} pairs." + (f"{tied}." if sets else "") + top_together(audit), shown=shown),
-    )
+    said = "{shown} pairs." + (f"{tied}." if sets else "") + top_together(audit)
+    return (say(said + _answered_in_part(audit), shown=shown),)
+
+
+def _answered_in_part(audit: BenchmarkAudit) -> str:
+    """Who answered a part of the questions only, beside others that answered more."""
+    answered = {}
+    for who in audit.respondents:
+        states = who.states[audit.reference]
+        answered[who.name] = 1 - states.get("missing", 0) / max(1, sum(states.values()))
+    part = [
+        f"{short(name)} ({percent(share, 0)})"
+        for name, share in answered.items()
+        if share < _ALL_BUT * max(answered.values())
+    ]
+    if not part:
+        return ""
+    named = listed(part) if len(part) <= _MOST_NAMES else f"{len(part)} models"
+    return f" Only a part of the questions was answered by {named}."
 
 
 def _faulty(audit: BenchmarkAudit, answered: SevenAnswers) -> tuple[Sentence, ...]:
@@ -735,6 +751,10 @@ def _quote(gate: Gate, answered: SevenAnswers) -> tuple[Sentence, ...]:
     fail = "fails" if failed == 1 else "fail"
     of = f"{failed} of {len(gate.tests)} tests of the policy “{gate.policy}” {fail}"
     return (say(f"{opened}: {of}, {missing} are not measured."),)
+
+
+_ALL_BUT = 0.98
+"""The share of the most answers that counts as all of them."""
 
 
 # --- the statement ---

@@ -506,6 +506,36 @@ def test_pages_use_no_word_that_says_more_than_numbers_do(page: str) -> None:
     assert [line for line in lines if words.search(line)] == []
 
 
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        ({}, ""),
+        ({0: 10}, ""),
+        ({0: 200}, " Only a part of the questions was answered by a-model (80%)."),
+        (
+            {0: 200, 9: 500},
+            " Only a part of the questions was answered by a-model (80%) and j-model (50%).",
+        ),
+        (dict.fromkeys(range(10), 500), ""),
+        (dict.fromkeys(range(5), 500), " Only a part of the questions was answered by 5 models."),
+    ],
+)
+def test_who_answered_a_part_only_is_named_where_models_are_separated(
+    missing: dict[int, int], said: str
+) -> None:
+    pairs = est("discriminability.separable_pairs", 1.0, detail={"apart": 45, "pairs": 45})
+    whole = audit_of(pairs)
+    part = tuple(
+        replace(who, states={REFERENCE: {"ok": 1000 - gone, "missing": gone}})
+        for k, who in enumerate(whole.respondents)
+        for gone in [missing.get(k, 0)]
+    )
+    before, after = (
+        said_of(audit)["separate"] for audit in (whole, audit_of(pairs, respondents=part))
+    )
+    assert after == before + said
+
+
 def test_the_forbidden_words_are_seen() -> None:
     for words in (
         "It cannot tell these apart.",
