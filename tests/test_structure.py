@@ -5,6 +5,7 @@ respondents have met before.
 from __future__ import annotations
 
 import re
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
@@ -199,6 +200,12 @@ def test_what_cannot_be_seen_is_refused() -> None:
     assert psy.dimensionality(scores, types, rng=rng).status == "insufficient"
     assert psy.differential_functioning(scores, types, list("aabb")).status == "insufficient"
     assert psy.conditional_errors(scores[:2]).status == "insufficient"
+    many = np.random.default_rng(0).random((12, 20_000)) < 0.6
+    tracemalloc.start()
+    assert psy.conditional_errors(many).status == "ok"
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100e6, "a million answers are audited in a gigabyte"
     assert psy.conditional_errors(np.ones((4, 30))).status == "degenerate"
     first = made.matrix(made.answers(np.linspace(0.4, 0.6, 6), 60, rng))
     (own,) = [e for e in described(first) if e.indicator == "consistency.own_strengths"]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from hqm.errors import StoreError, UsageError
-from hqm.store.sqlite import StoreFile, connect, transaction
+from hqm.store.sqlite import StoreFile, connect, transaction, use_wal
 from hqm.text import storable
 from hqm.version import __version__
 
@@ -125,7 +125,7 @@ class LabelStore(StoreFile):
             for row in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         }
         if not there and not self.readonly:
-            self._db.execute("PRAGMA journal_mode=WAL")
+            use_wal(self._db)
             with transaction(self._db):
                 if not self._db.execute("SELECT 1 FROM sqlite_master").fetchone():
                     for statement in _STATEMENTS:

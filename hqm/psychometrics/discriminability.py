@@ -523,9 +523,10 @@ def conditional_errors(
         return ConditionalErrors.absent("degenerate", "all scores lie at an end of the scale")
     # pictures that several items share make scores vary more than as many single items
     widened = max(1.0, math.sqrt(float((error[inner] ** 2).mean() / (alone[inner] ** 2).mean())))
-    difficulty = rasch_residuals(x).difficulty
-    p = expit(np.linspace(difficulty.min() - 15, difficulty.max() + 15, 3001)[:, None] - difficulty)
-    expected, errors = p.mean(axis=1), np.sqrt((p * (1 - p)).sum(axis=1)) / n
+    # items that as many answered right are equally difficult: there are few difficulties
+    difficulty, items = np.unique(rasch_residuals(x).difficulty, return_counts=True)
+    p = expit(np.linspace(difficulty[0] - 15, difficulty[-1] + 15, 3001)[:, None] - difficulty)
+    expected, errors = p @ items / n, np.sqrt((p * (1 - p)) @ items) / n
     at = np.asarray(points, dtype=np.float64)
     top = float(expected[1 - expected <= _FOUND * errors][0])
     bottom = float(expected[expected <= _FOUND * errors][-1])

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from hqm.errors import StoreError
 from hqm.signature import canonical_json, digest
-from hqm.store.sqlite import Kept, StoreFile, connect, connect_alone
+from hqm.store.sqlite import Kept, StoreFile, connect, connect_alone, use_wal
 from hqm.text import storable
 from hqm.types import Judgement, Response, Row, Usage
 from hqm.version import __version__
@@ -301,7 +301,7 @@ class Store(StoreFile):
             self._db = connect_alone(self.path)
             version = self._version()
         if version is None and not readonly:
-            self._db.execute("PRAGMA journal_mode=WAL")
+            use_wal(self._db)
             with self._transaction():
                 create(self._db)
             version = self._version()

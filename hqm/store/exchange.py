@@ -338,9 +338,13 @@ def export_store(store: Store, path: Path) -> int:
     The suffix says the format: `.jsonl` or `.parquet`. Rows stand in one order whatever order they
     came in, so that equal stores give equal files.
     """
-    rows = [{key: value for key, value in row.items() if value is not None} for row in _rows(store)]
-    signed = [{**row, "digest": digest(row)} for row in rows]
-    head = {"kind": "export", "rows": len(rows), "whole": int(store.whole)}
+    signed = [
+        {key: value for key, value in row.items() if value is not None} for row in _rows(store)
+    ]
+    for row in signed:
+        row["digest"] = digest(row)
+    count = len(signed)
+    head = {"kind": "export", "rows": count, "whole": int(store.whole)}
     signed.insert(
         0, {**head, "digest": digest_all([digest(head), *(row["digest"] for row in signed)])}
     )
@@ -364,7 +368,7 @@ def export_store(store: Store, path: Path) -> int:
             f"{path.suffix or 'no suffix'} is no export format",
             remedy="Write to a .jsonl or .parquet file.",
         )
-    return len(rows)
+    return count
 
 
 def _rows(store: Store) -> Iterator[dict[str, Any]]:

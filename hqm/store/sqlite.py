@@ -9,7 +9,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable, Hashable, Iterator, Sized
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
@@ -61,6 +61,12 @@ def _connected(target: str, *, uri: bool = True) -> sqlite3.Connection:
     return sqlite3.connect(
         target, uri=uri, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
     )
+
+
+def use_wal(database: sqlite3.Connection) -> None:
+    """Let others read while one writes; where another process makes the same new file, it does."""
+    with suppress(sqlite3.OperationalError):
+        database.execute("PRAGMA journal_mode=WAL")
 
 
 @contextmanager
