@@ -247,6 +247,8 @@ def test_a_policy_that_means_nothing_is_refused(tmp_path: Path, text: str, sente
         Policy.load(tmp_path / "policy.toml")
     with pytest.raises(hqm.CardError, match="cannot be read"):
         Policy.load(tmp_path / "nowhere.toml")
+    with pytest.raises(hqm.CardError, match="Did you mean 'release-small'"):
+        Policy.load("release-smal")
 
 
 def test_the_end_that_a_policy_names_decides() -> None:

@@ -192,7 +192,11 @@ class Policy(_Section):
             text = default_text(own) if own or path is None else read_text(path)
         except DataError as error:
             raise CardError(
-                f"it cannot be read: {error.what}", place=place, remedy="Correct the file."
+                f"it cannot be read: {error.what}",
+                place=place,
+                remedy="Correct the file.",
+                given=str(path),
+                known=POLICIES,
             ) from None
         try:
             # as JSON: there a list may stand for a tuple, and still no text for a number

@@ -334,7 +334,7 @@ class MatchReport:
     def sentence(self) -> str:
         """The counts, with the file and the administration that they are about."""
         if self.judge:
-            who = f": judge {self.judge}, asked time {self.asking}, about {self.respondent}"
+            who = f": judge {self.judge}, its run {self.asking}, about {self.respondent}"
         else:
             who = f" ({self.tool or 'a table'}): {self.respondent}"
         return f"{self.path}{who}, form {self.form}, run {self.run}: {self.counts}"

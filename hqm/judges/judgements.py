@@ -188,7 +188,7 @@ def take_judgements(
         twice = taken.get(at, set()) & outputs.keys()
         if twice:
             raise AnswerError(
-                f"{sorted(twice)[0]} is judged twice by {key.judge}, asked time {asking}",
+                f"{sorted(twice)[0]} is judged twice by {key.judge}, its run {asking}",
                 place=str(path),
                 remedy=(
                     "Say which time each judgement is in a column `run`, or with --judgements"
@@ -481,10 +481,7 @@ def _same(sets: Sequence[BroughtSet]) -> list[str]:
         )
         other = first.setdefault((each.respondent, each.form, each.run, content), each)
         if other is not each:
-            who = (
-                f"{other.judge}, asked time {other.asking}, and {each.judge}, asked time"
-                f" {each.asking},"
-            )
+            who = f"{other.judge}, its run {other.asking}, and {each.judge}, its run {each.asking},"
             notes.append(
                 f"{who} judge {each.respondent} alike in all {len(content)} judgements: a copy, or"
                 " a judge that answers without chance"
