@@ -392,16 +392,17 @@ def test_a_need_that_is_not_met_is_the_estimates_reason_or_keeps_it_off_the_list
 
 
 NEW = """
-from hqm.indicators.indicator import CORRELATION, PAIR, TEST_RETEST, Indicator, Unit, need
+from hqm.indicators.indicator import CORRELATION, PAIR, TEST_RETEST, Indicator, Unit, need, result
 from hqm.psychometrics import pearson
 
 def _half(case):
-    return pearson(*case.scores).value / 2
+    return result(pearson(*case.scores).value / 2, runs=-0.5)
 
 indicators = (
     Indicator(
         name="half_of_pearson", unit=Unit("half a correlation", -0.5, 0.5), title="half of Pearson's r", meaning="Half of a correlation.", family=(TEST_RETEST,),
         needs=(PAIR,), compute=_half, explains=(pearson,), headline=(TEST_RETEST,), digits=1,
+        details={"runs": Unit("shift", -1, 1)},
     ),
     Indicator(
         name="never", unit=CORRELATION, meaning="What no case has.", family=(TEST_RETEST,), compute=_half, explains=(pearson,),
@@ -428,7 +429,12 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_an_indicator_is_added_in_one_file(
-    added: None, dogs: Path, store: hqm.Store, run: Run, monkeypatch: pytest.MonkeyPatch
+    added: None,
+    dogs: Path,
+    store: hqm.Store,
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """One entry of one module, and audits, lists, pages, reports and the gate know it."""
     benchmark = hqm.load(str(dogs))
@@ -450,6 +456,14 @@ def test_an_indicator_is_added_in_one_file(
     )
     assert half.value == pytest.approx(whole.value / 2)  # type: ignore[operator]
     assert "half_of_pearson" in half.signature
+    # `runs` counts elsewhere; what it may be here is said by the indicator itself
+    whole_audit = hqm.Audit((audit,), "hqm audit dogs")
+    path = tmp_path / "audit.json"
+    path.write_text(whole_audit.to_json())
+    assert hqm.Audit.load(path).audits[0].estimate(half.indicator).detail["runs"] == -0.5
+    path.write_text(whole_audit.to_json().replace('"runs": -0.5', '"runs": -1.5'))
+    with pytest.raises(hqm.DataError, match="detail.runs"):
+        hqm.Audit.load(path)
     missing = audit.estimate("test_retest.never", "accuracy")
     assert (missing.value, missing.status, missing.reason) == (
         None,

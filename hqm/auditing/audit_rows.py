@@ -22,6 +22,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
+from hqm.indicators.indicator import Unit, indicator_named
 from hqm.scoring.metrics import Better
 from hqm.types import Administration, Correlation, Count, Number, Share, Width
 
@@ -258,6 +259,7 @@ _KINDS: Mapping[str, TypeAdapter[Any]] = {
 """What stands under a name in the details of an estimate, in the rows of a finding and beside a
 flag, wherever it is.
 """
+_NONE: Mapping[str, Unit] = {}
 _BY_NAME = frozenset(
     "by_respondent correlations map means raters ranks responses shares strategies".split()
 )
@@ -270,8 +272,11 @@ one degree of freedom is 12.7.
 """
 
 
-def check_values(value: Any, path: tuple[str | int, ...]) -> None:
-    """Refuse what JSON cannot hold, endless nesting, and details that are not what they name."""
+def check_values(value: Any, path: tuple[str | int, ...], own: Mapping[str, Unit] = _NONE) -> None:
+    """Refuse what JSON cannot hold, endless nesting, and details that are not what they name.
+
+    `own` are the details that the indicator of the value names itself (`Indicator.details`).
+    """
     if isinstance(value, float) and not math.isfinite(value):
         raise wrong("it is no finite number", *path)
     if len(path) > _DEEPEST:
@@ -279,6 +284,9 @@ def check_values(value: Any, path: tuple[str | int, ...]) -> None:
     if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
         raise wrong("it holds half a character (a lone surrogate)", *path)
     if isinstance(value, dict):
+        if isinstance(name := value.get("indicator"), str) and "detail" in value:
+            indicator = indicator_named(name)
+            own = indicator.details if indicator is not None else _NONE
         detail = len(path) > 4 and path[4] == "detail" and path[-1] not in _BY_NAME
         named = detail or (len(path) > 3 and path[2] in ("findings", "flags", "to_read"))
         if named:
@@ -288,15 +296,21 @@ def check_values(value: Any, path: tuple[str | int, ...]) -> None:
             here = (*path, key)
             # a finding may have texts where others have numbers, and the items of a flag are a mean
             if detail or (named and key != "items" and type(inner) in (int, float)):
-                _check_kind(key, inner, here)
-            check_values(inner, here)
+                _check_kind(key, inner, here, own)
+            check_values(inner, here, own)
     elif isinstance(value, list):
         for i, inner in enumerate(value):
-            check_values(inner, (*path, i))
+            check_values(inner, (*path, i), own)
 
 
-def _check_kind(name: str, value: Any, path: tuple[str | int, ...]) -> None:
+def _check_kind(
+    name: str, value: Any, path: tuple[str | int, ...], own: Mapping[str, Unit]
+) -> None:
     """Refuse a value that what it is called cannot have."""
+    if name in own:
+        if isinstance(value, (int, float)):
+            check_scale(value, own[name].least, own[name].most, *path)
+        return
     kind = _KINDS.get(name)
     if kind is None or (name in ("items", "labels", "parts") and isinstance(value, list)):
         return

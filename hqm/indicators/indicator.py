@@ -239,6 +239,9 @@ class Indicator:
     repeats
         Whether it is 1 by construction where answers are drawn without chance, so that it then says
         nothing.
+    details
+        What its details are called, with the range of each, where a name of the table in
+        `hqm.auditing.audit_rows` means something else here.
     on_page
         Whether reports show it. One coefficient stands there for each question; `audit.json` and
         Python have the others too.
@@ -257,6 +260,7 @@ class Indicator:
     headline: tuple[Family, ...] = ()
     repeats: bool = False
     one_sided: bool = False
+    details: Mapping[str, Unit] = field(default_factory=dict)
     on_page: bool = True
 
     def __post_init__(self) -> None:
