@@ -343,23 +343,19 @@ class Plot:
         The description names every point. `bars` are lines across that no name may lie on: low,
         high and height.
         """
+        # what is drawn already, as boxes (left, right, top, bottom)
         taken = [(self.x(x) - 4, self.x(x) + 4, self.y(y) - 4, self.y(y) + 4) for x, y, _ in points]
         taken += [
             (self.x(low), self.x(high), self.y(y) - 1, self.y(y) + 1) for low, high, y in bars
         ]
         for x, y, name in sorted(points, key=lambda point: (point[1], point[0])):
-            place = self._place(self.x(x), self.y(y), width_of(fitting(name), size), size, taken)
+            shown = fitting(name)
+            width = width_of(shown, size)
+            place = self._place(self.x(x), self.y(y), width, size, taken)
             if place is not None:
                 left, middle = place
-                taken.append(
-                    (
-                        left,
-                        left + width_of(fitting(name), size),
-                        middle - size / 2,
-                        middle + size / 2,
-                    )
-                )
-                self.drawing.text(left, middle, fitting(name), size=size)
+                taken.append((left, left + width, middle - size / 2, middle + size / 2))
+                self.drawing.text(left, middle, shown, size=size)
 
     def _place(
         self,
@@ -369,18 +365,23 @@ class Plot:
         size: float,
         taken: Sequence[tuple[float, float, float, float]],
     ) -> tuple[float, float] | None:
+        """The left end and the middle of a name beside its point: on its height, then above and
+        below; None where there is no room.
+        """
         low, high = self.x.start + 2, min(self.x.end + 14, self.drawing.width - 2)
         for lift in (0.0, -size, size, -1.6 * size, 1.6 * size):
-            for left in (x + 7, x - 7 - width, *((x - width / 2,) if lift else ())):
-                middle = y + lift
-                inside = (
-                    low <= left
-                    and left + width <= high
-                    and size / 2 <= middle <= self.y.start - size / 2
-                )
+            middle = y + lift
+            top, bottom = middle - size / 2, middle + size / 2
+            # on the right of the point, on the left, and where it is lifted, over or under it
+            lefts = [x + 7, x - 7 - width]
+            if lift:
+                lefts.append(x - width / 2)
+            for left in lefts:
+                right = left + width
+                inside = low <= left and right <= high and top >= 0 and bottom <= self.y.start
                 apart = all(
-                    left + width < a or b < left or middle + size / 2 < c or d < middle - size / 2
-                    for a, b, c, d in taken
+                    right < start or end < left or bottom < upper or lower < top
+                    for start, end, upper, lower in taken
                 )
                 if inside and apart:
                     return left, middle
