@@ -575,3 +575,19 @@ def test_a_corrected_correlation_has_an_interval_over_items_from_few_respondents
     human[:, 60:] = np.nan
     study = psy.criterion_validity(automatic, human)
     assert (study.disattenuated.fixed is not None) == (respondents >= FEWEST)
+
+
+def test_shifts_that_are_all_alike_have_no_heterogeneity() -> None:
+    study = psy.shift_heterogeneity_of_scores([0.2] * 5, [0.01] * 5)
+    assert (study.i2, study.deviation) == (0, 0)
+    assert study.test.p == 1
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
+def test_a_correlation_does_not_depend_on_the_unit(unit: float) -> None:
+    x, y = np.random.default_rng(15).normal(size=(2, 9)) + 3
+    y[:3] = y[3]
+    for ours, theirs in ((psy.pearson, stats.pearsonr), (psy.spearman, stats.spearmanr)):
+        r = theirs(x, y).statistic
+        assert ours(x * unit, y).value == pytest.approx(r)
+        assert ours(x, y * unit).value == pytest.approx(r)

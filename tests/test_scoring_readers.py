@@ -251,6 +251,7 @@ def test_adjectives_before_words_of_the_question_are_left_out(clause: str, left:
         ("We see shapes. There are three. Star, circle and square.", ("Star", "circle", "square")),
         ("It has edges, dots and sides. There are three. [2, 0, 1]", ("2", "0", "1")),
         ("A star, and a dot. Nothing else. It is so.", ()),
+        ("We see shapes. A star, a circle and a dot. That is all.", ()),
         ("It is a star.", ()),
     ],
 )
