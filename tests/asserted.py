@@ -35,6 +35,7 @@ FROM_OUTSIDE = (
     "Is there a dog in the image?",  # a question as POPE asks it
     "There is no dog in the image.",  # an answer to be read
     "There is a dog and a cat",  # an answer to be read
+    "It shows a dog and a cat.",  # an answer to be read
     "complete -o default -F",  # a command of bash
     "Evaluating the Quality of Hallucination Benchmarks",  # the title of a paper
     '\n"""Answers are split into facts',  # the source of an adapter
