@@ -21,7 +21,7 @@ the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
 
@@ -137,3 +137,14 @@ class UnreadableReply(HQMError):  # noqa: N818  it says what cannot be read
 
 class UsageError(HQMError):
     """A name or an option that HQM does not know."""
+
+
+def check_known(given: str, known: Collection[str], what: str, remedy: str = "") -> None:
+    """Refuse a name that is not among the known ones; the sentence ends in them.
+
+    >>> check_known("ray2", ("local", "ray"), "there is no engine 'ray2'", "Take {}.")
+    Traceback (most recent call last):
+    hqm.errors.UsageError: there is no engine 'ray2'. Did you mean 'ray'? Take local, ray.
+    """
+    if given not in known:
+        raise UsageError(what, remedy=remedy.format(", ".join(known)), given=given, known=known)

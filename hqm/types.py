@@ -451,12 +451,15 @@ class Estimate:
 
     def to_dict(self) -> dict[str, Any]:
         """The estimate as `audit.json` has it; a number that does not exist is null."""
-        data = {f.name: getattr(self, f.name) for f in fields(self)}
-        data["value"] = finite(self.value)
-        data["intervals"] = {i.inference: [finite(i.low), finite(i.high)] for i in self.intervals}
-        data["methods"] = {i.inference: f"{i.method}, {i.level:g}" for i in self.intervals}
-        data["flags"], data["detail"] = list(self.flags), dict(self.detail)
-        return data
+        spans = self.intervals
+        return {
+            **{f.name: getattr(self, f.name) for f in fields(self)},
+            "value": finite(self.value),
+            "intervals": {i.inference: [finite(i.low), finite(i.high)] for i in spans},
+            "flags": list(self.flags),
+            "detail": dict(self.detail),
+            "methods": {i.inference: f"{i.method}, {i.level:g}" for i in spans},
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Estimate:

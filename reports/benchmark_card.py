@@ -49,19 +49,22 @@ IN_A_WORD: Mapping[str, str] = {question: question for question in QUESTIONS} | 
 
 def brief(audit: BenchmarkAudit, room: int = 110) -> str:
     """The audit in about ten lines: its size, the verdict, seven answers, the statement."""
-    models = counted(len(audit.respondents), "model")
-    lines = [f"{audit.title}   {counted(audit.n_items, 'item')} · {models} · {leading(audit)}"]
-    head = headline(audit)
-    lines.append(textwrap.fill(f"{MARKS[head.code]} {head.text}", room, subsequent_indent="  "))
+    models, head = counted(len(audit.respondents), "model"), headline(audit)
+    lines = [
+        f"{audit.title}   {counted(audit.n_items, 'item')} · {models} · {leading(audit)}",
+        textwrap.fill(f"{MARKS[head.code]} {head.text}", room, subsequent_indent="  "),
+    ]
     for answer in seven(audit):
         beginning = f"{MARKS[answer.code]} {IN_A_WORD[answer.question]:10} "
-        left = max(room - len(beginning), 20)
-        said = textwrap.shorten(
-            in_words(answer.sentences), left, placeholder=" ...", break_on_hyphens=False
+        sentence = textwrap.shorten(
+            in_words(answer.sentences),
+            max(room - len(beginning), 20),
+            placeholder=" ...",
+            break_on_hyphens=False,
         )
-        lines.append(beginning + said)
-    lines.append(textwrap.fill(f"statement  {audit.statement}", room, subsequent_indent="  "))
-    return "\n".join(lines)
+        lines.append(beginning + sentence)
+    line = textwrap.fill(f"statement  {audit.statement}", room, subsequent_indent="  ")
+    return "\n".join([*lines, line])
 
 
 # --- sentences to quote ---

@@ -14,7 +14,16 @@ from typing import Literal
 
 from hqm.reports.latex_tables import measured
 from hqm.reports.phrases import counted, listed
-from hqm.reports.tables import FAMILIES, Column, Table, Text, number, short, statistic_name
+from hqm.reports.tables import (
+    FAMILIES,
+    Column,
+    Table,
+    Text,
+    bracketed,
+    number,
+    short,
+    statistic_name,
+)
 
 from hqm import Comparison, Difference, ForecastPair
 from hqm.psychometrics import Coefficient, Contest, ReliabilityDifference
@@ -203,7 +212,7 @@ def difference_in_words(d: Difference, comparison: Comparison) -> str:
         f" {number(d.others.second, digits)}"
     )
     spans = [
-        f"{_span(test, digits)} for {whom}"
+        f"{bracketed(test.low, test.high, digits)} for {whom}"
         for test, whom in (
             (d.these, f"these {len(comparison.respondents)} on other items"),
             (d.others, "others like them"),
@@ -228,10 +237,6 @@ def _digits(test: ReliabilityDifference) -> int:
     """How many decimals show the ends of the interval apart."""
     width = test.high - test.low
     return min(6, math.ceil(-math.log10(width / 2))) if math.isfinite(width) and width > 0 else 3
-
-
-def _span(test: ReliabilityDifference | Coefficient, digits: int = 3) -> str:
-    return f"[{number(test.low, digits)}, {number(test.high, digits)}]"
 
 
 _CAVEAT = (

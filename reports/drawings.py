@@ -64,25 +64,6 @@ def fitting_in(text: str, room: float, size: float = SIZE) -> str:
     return text
 
 
-def wrapped(text: str, room: float, size: float = SIZE, most: int = 4) -> list[str]:
-    """A text broken into lines that fit the room; what is left after the last line is cut, and the
-    cut is marked.
-    """
-    lines: list[str] = []
-    for word in text.split():
-        # a word that is wider than the room is broken inside
-        while width_of(word, size) > room and len(word) > 1:
-            keep = max(1, int(len(word) * room / width_of(word, size)) - 1)
-            lines, word = [*lines, word[:keep]], word[keep:]
-        if lines and width_of(f"{lines[-1]} {word}", size) <= room:
-            lines[-1] = f"{lines[-1]} {word}"
-        else:
-            lines.append(word)
-    if len(lines) > most:
-        lines = [*lines[: most - 1], f"{lines[most - 1]} …"]
-    return lines
-
-
 @dataclass(frozen=True, slots=True)
 class Scale:
     """From numbers to places on the drawing."""
@@ -222,18 +203,6 @@ class Drawing:
     def ring(self, x: float, y: float, radius: float, colour: str) -> None:
         """A circle that is not filled."""
         self._add("circle", cx=x, cy=y, r=radius, fill="none", stroke=colour, stroke_width=1.6)
-
-    def picture(self, data: str, x: float, y: float, width: float, height: float) -> None:
-        """A picture given as a data URL, as large as fits."""
-        self._add(
-            "image",
-            x=x,
-            y=y,
-            width=width,
-            height=height,
-            preserveAspectRatio="xMidYMin meet",
-            href=data,
-        )
 
     def text(
         self,
@@ -626,48 +595,6 @@ def _flagged(audit: BenchmarkAudit, metric: str) -> set[str]:
     return names
 
 
-# --- what stands in the evidence ---
-
-
-def type_pairs(audit: BenchmarkAudit) -> str:
-    """One picture with its question for each type that has items."""
-    return "".join(_pair(row) for row in audit.pairs)
-
-
-def _pair(row: Mapping[str, object]) -> str:
-    width, top = 210.0, 22.0
-    options = row.get("options")
-    choices = (
-        [f"{chr(65 + i)}. {option}" for i, option in enumerate(options)]
-        if isinstance(options, (list, tuple))
-        else []
-    )
-    asked = wrapped(str(row["prompt"]), width, 11.5, 5)
-    answers = [line for choice in choices[:6] for line in wrapped(choice, width, 11, 1)]
-    key = wrapped(f"Key: {row['target']}", width, 11.5, 2) if row["target"] else []
-    pictured = 150.0 if row["thumbnail"] else 0.0
-    sheet = Drawing(width, top + pictured + 15 * (len(asked) + len(answers) + len(key)) + 16)
-    sheet.text(0, 8, str(row["type"]), bold=True)
-    if row["thumbnail"]:
-        sheet.picture(str(row["thumbnail"]), 0, top, width, pictured - 6)
-    y = top + pictured + 8
-    for lines, colour in ((asked, INK), (answers, QUIET), (key, ACCENT)):
-        for line in lines:
-            sheet.text(0, y, line, size=11.5, colour=colour)
-            y += 15
-    said = " ".join(
-        filter(
-            None,
-            (
-                str(row["prompt"]),
-                "; ".join(choices),
-                f"Key: {row['target']}." if row["target"] else "",
-            ),
-        )
-    )
-    return sheet.finish(f"{row['type']}: item {row['item']}", said)
-
-
 # --- the first administration against the others ---
 
 _DRAWN = 3
@@ -681,12 +608,11 @@ class Figure:
     svg: str
     caption: str
     signature: str = ""
-    wide: bool = False
 
 
-def drawn_if_any(svg: str, caption: str, signature: str, *, wide: bool = False) -> list[Figure]:
+def drawn_if_any(svg: str, caption: str, signature: str) -> list[Figure]:
     """The drawing in a list; an empty list where there was nothing to draw."""
-    return [Figure(svg, caption, signature, wide)] if svg else []
+    return [Figure(svg, caption, signature)] if svg else []
 
 
 def administration_figures(audit: BenchmarkAudit) -> Iterable[Figure]:

@@ -29,12 +29,12 @@ from hqm.reports.item_tables import FACETS, MARKS, as_shown, lists, to_read
 from hqm.reports.phrases import Terms
 from hqm.reports.sentences import mend_lines
 from hqm.reports.tables import Table, short
+from markupsafe import Markup, escape
 
 from hqm import Audit, BenchmarkAudit, Gate, Policy, hold_against, indicator_named, to_mend
 
 if TYPE_CHECKING:
     import jinja2
-    from markupsafe import Markup
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*(?: (?:[A-Z]+|[0-9]+)\b)?")
@@ -44,7 +44,6 @@ _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*(?: (?:[A-Z]+|[0-9]+)\b)?")
 def environment(style: str = "evidence.css") -> jinja2.Environment:
     """The templates of all pages, compiled once however many are written."""
     import jinja2
-    from markupsafe import Markup
 
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
@@ -76,8 +75,6 @@ class Script:
 
 def script(name: str) -> Script:
     """A script among the templates."""
-    from markupsafe import Markup
-
     text = (_TEMPLATES / name).read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
     return Script(Markup(text), digest)  # our own file, no data in it
@@ -85,8 +82,6 @@ def script(name: str) -> Script:
 
 def _unbroken(text: str) -> Markup:
     """Text for the page whose options of the command line (`--criterion FILE`) stay on one line."""
-    from markupsafe import Markup, escape
-
     # escaped first
     return Markup(_OPTION.sub(r'<span class="option">\g<0></span>', str(escape(text))))
 
@@ -119,6 +114,8 @@ class Part:
     remarks: Sequence[str] = ()
     anchor: str = ""
     """A name by which the report links to it, where it does."""
+    pairs: Sequence[Mapping[str, Any]] = ()
+    """An item of each type, with its picture."""
 
     @property
     def brief(self) -> str:
@@ -190,7 +187,7 @@ def _section(
     facets = dict.fromkeys(facet for example in audit.examples for facet in example["facets"])
     answerers = [a["respondent"] for example in audit.examples for a in example["answers"]]
     reading = to_read(audit)
-    failing = [name for read in reading for name in read.fails]
+    failing = [name for read in reading for name in read["fails"]]
     places = {group.title: group.anchor for group in groups} | {"Quote this": f"b{i}-quote"}
     return {
         "audit": audit,
@@ -207,8 +204,8 @@ def _section(
         "quotes": quotes(audit, version),
         "bibtex": bibtex(audit, version),
         "to_read": reading,
-        "reasons": list(dict.fromkeys(read.why for read in reading)),
-        "read_types": _distinct(read.type for read in reading),
+        "reasons": _distinct(read["why"] for read in reading),
+        "read_types": _distinct(read["type"] for read in reading),
         "failing": [(name, short(name)) for name in _distinct(failing)],
         # whether the answers are held against a key that a reader can correct
         "can_be_marked": audit.task in ("yes_no", "choice"),
@@ -222,84 +219,88 @@ def _distinct(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(filter(None, names)))
 
 
-def _parts(audit: BenchmarkAudit) -> Iterable[Part]:
+def _parts(audit: BenchmarkAudit) -> list[Part]:
     """The parts of a benchmark's section, in the order of the page."""
     metric, made_of = next(iter(audit.metrics)), score_tables.made_of(audit)
-    yield Part("Error budget", evidence_tables.budget_tables(audit), anchor="budget")
-    if lost := side_tables.remarks(audit):
-        yield Part(
-            side_tables.SHORT_FORM_TITLE,
-            [side_tables.full_scores(audit), side_tables.losses(audit)],
-            remarks=lost,
-        )
-    yield Part(
-        "Reliability by source of error",
-        [evidence_tables.reliability(audit), score_tables.warnings(audit)],
-    )
-    yield Part(
-        "Leaderboard and tied sets",
-        [
-            score_tables.leaderboard(audit),
-            evidence_tables.family_table(
-                audit, ["discriminability"], "How well it separates respondents"
-            ),
-        ],
-    )
-    yield Part(side_tables.STOPS_TITLE, [side_tables.stops_table(audit)])
-    yield Part(
-        "Types",
-        [
-            type_tables.coverage(audit),
-            type_tables.by_type(audit),
-            type_tables.added_value(audit),
-        ],
-        drawn_if_any(
-            drawings.type_pairs(audit),
-            "What each type asks: its first item, not chosen by how it was answered.",
-            "",
-            wide=True,
+    harness = side_tables.harness_tables(audit.tools)
+    return [
+        Part("Error budget", evidence_tables.budget_tables(audit), anchor="budget"),
+        *_short_form(audit),
+        Part(
+            "Reliability by source of error",
+            [evidence_tables.reliability(audit), score_tables.warnings(audit)],
         ),
-        anchor="types",
+        Part(
+            "Leaderboard and tied sets",
+            [
+                score_tables.leaderboard(audit),
+                evidence_tables.family_table(
+                    audit, ["discriminability"], "How well it separates respondents"
+                ),
+            ],
+        ),
+        Part(side_tables.STOPS_TITLE, [side_tables.stops_table(audit)]),
+        Part(
+            "Types",
+            [
+                type_tables.coverage(audit),
+                type_tables.by_type(audit),
+                type_tables.added_value(audit),
+            ],
+            anchor="types",
+            pairs=audit.pairs,
+        ),
+        Part("What a total rests on", *type_tables.rests_on(audit), anchor="structure"),
+        Part(
+            type_tables.TITLE,
+            type_tables.analysis_tables(audit),
+            type_tables.analysis_figures(audit),
+        ),
+        Part(
+            "First and other administrations compared", figures=list(administration_figures(audit))
+        ),
+        *_bias(audit),
+        Part(side_tables.RESOLUTION_TITLE, side_tables.resolution_tables(audit)),
+        Part("Length of the answers", [score_tables.lengths(audit)]),
+        _people(audit),
+        _judges(audit),
+        _variance(audit),
+        _items(audit, metric, made_of),
+        _questions_alone(audit),
+        Part("Unscored answers", [score_tables.states(audit)], anchor="states"),
+        Part(side_tables.TOOLS_TITLE, [table for table in harness if table.rows]),
+        Part("Forms and data", [score_tables.forms(audit), score_tables.findings(audit)]),
+        Part("All estimates", estimates_by_family(audit)),
+    ]
+
+
+def _short_form(audit: BenchmarkAudit) -> list[Part]:
+    lost = side_tables.remarks(audit)
+    both = [side_tables.full_scores(audit), side_tables.losses(audit)]
+    return [Part(side_tables.SHORT_FORM_TITLE, both, remarks=lost)] if lost else []
+
+
+def _bias(audit: BenchmarkAudit) -> list[Part]:
+    if audit.task not in ("yes_no", "choice"):
+        return []
+    bias = score_tables.response_bias(audit)
+    lacking = (
+        "d′, c and acquiescence were not measured: they need a form whose right answers are"
+        " reversed."
     )
-    yield Part("What a total rests on", *type_tables.rests_on(audit), anchor="structure")
-    yield Part(
-        type_tables.TITLE,
-        type_tables.analysis_tables(audit),
-        [Figure(svg, caption, made_of) for svg, caption in type_tables.analysis_drawings(audit)],
-    )
-    yield Part(
-        "First and other administrations compared", figures=list(administration_figures(audit))
-    )
-    if audit.task in ("yes_no", "choice"):
-        bias = score_tables.response_bias(audit)
-        lacking = (
-            "d′, c and acquiescence were not measured: they need a form whose right answers are"
-            " reversed."
-        )
-        yield Part(
-            "Response bias",
-            [score_tables.yes_ratios(audit), bias],
-            remarks=[] if bias else [lacking],
-        )
-    yield Part(side_tables.RESOLUTION_TITLE, side_tables.resolution_tables(audit))
-    yield Part("Length of the answers", [score_tables.lengths(audit)])
-    yield _people(audit)
-    yield _judges(audit)
-    yield _variance(audit)
-    yield _items(audit, metric, made_of)
+    both = [score_tables.yes_ratios(audit), bias]
+    return [Part("Response bias", both, remarks=[] if bias else [lacking])]
+
+
+def _questions_alone(audit: BenchmarkAudit) -> Part:
     blind = tables.find(audit, "solvability.blind_accuracy")
     known = blind is not None and blind.value is not None
-    yield Part(
+    return Part(
         "What the questions alone give away",
         evidence_tables.blind(audit),
         remarks=[] if known else [evidence_tables.not_measured(blind, "Blind solvability was")],
         anchor="blind",
     )
-    yield Part("Unscored answers", [score_tables.states(audit)], anchor="states")
-    tools = side_tables.harness_tables(audit.tools)
-    yield Part(side_tables.TOOLS_TITLE, [table for table in tools if table.rows])
-    yield Part("Forms and data", [score_tables.forms(audit), score_tables.findings(audit)])
-    yield Part("All estimates", estimates_by_family(audit))
 
 
 def _people(audit: BenchmarkAudit) -> Part:

@@ -131,26 +131,6 @@ _WHY = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToRead:
-    """An item of the list, as the page shows it."""
-
-    item: str
-    place: int
-    why: str
-    question: str
-    options: tuple[tuple[str, str], ...]
-    """Letter and text of each option of a multiple choice."""
-    key: str
-    key_words: str
-    type: str
-    image: str
-    thumbnail: str
-    expected: str
-    fails: tuple[str, ...]
-    beside: tuple[str, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class Listed:
     """The complete list of a finding."""
@@ -161,12 +141,12 @@ class Listed:
     table: Table
 
 
-def to_read(audit: BenchmarkAudit) -> tuple[ToRead, ...]:
-    """The items to read first, in order."""
-    return tuple(_to_read(row, place) for place, row in enumerate(audit.to_read, 1))
+def to_read(audit: BenchmarkAudit) -> list[dict[str, Any]]:
+    """The items to read first, in order, as the page shows them."""
+    return [_to_read(row, place) for place, row in enumerate(audit.to_read, 1)]
 
 
-def _to_read(row: Mapping[str, Any], place: int) -> ToRead:
+def _to_read(row: Mapping[str, Any], place: int) -> dict[str, Any]:
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     options = tuple(zip(letters, map(str, row.get("options") or ()), strict=False))
     key = str(row.get("key") or "")
@@ -178,21 +158,17 @@ def _to_read(row: Mapping[str, Any], place: int) -> ToRead:
     )
     if row.get("why") == "contradiction":
         of_ten = "one key of the group is wrong"
-    return ToRead(
-        item=str(row.get("item")),
-        place=place,
-        why=_WHY.get(str(row.get("why")), ""),
-        question=str(row.get("question") or ""),
-        options=options,
-        key=key,
-        key_words=f"{key}: {dict(options)[key]}" if key in dict(options) else key,
-        type=str(row.get("type") or ""),
-        image=str(row.get("image") or ""),
-        thumbnail=str(row.get("thumbnail") or ""),
-        expected=of_ten,
-        fails=tuple(map(str, row.get("fails") or ())),
-        beside=tuple(map(str, row.get("beside") or ())),
-    )
+    return {
+        "item": str(row.get("item")),
+        "place": place,
+        "why": _WHY.get(str(row.get("why")), ""),
+        "options": options,  # letter and text of each option of a multiple choice
+        "key": key,
+        "key_words": f"{key}: {dict(options)[key]}" if key in dict(options) else key,
+        "expected": of_ten,
+        **{name: str(row.get(name) or "") for name in ("question", "type", "image", "thumbnail")},
+        **{name: tuple(map(str, row.get(name) or ())) for name in ("fails", "beside")},
+    }
 
 
 def lists(audit: BenchmarkAudit, anchor: str) -> tuple[Listed, ...]:

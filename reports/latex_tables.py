@@ -73,22 +73,23 @@ def markdown(tables: Sequence[Table]) -> str:
     """Tables as Markdown: best in bold, second best underlined; signatures at the end of the
     file.
     """
-    blocks = []
-    for table in tables:
-        heads = [heading(column) for column in table.columns]
-        lines = [
-            f"**{_cell(table.name)}.** {_cell(table.caption)}",
-            "",
-            "| " + " | ".join(map(_cell, heads)) + " |",
-        ]
-        lines.append(
-            "|" + "|".join("---" if c.kind == "text" else "---:" for c in table.columns) + "|"
-        )
-        lines += ["| " + " | ".join(map(_marked, row)) + " |" for row in table.rows]
-        lines += ["", *(f"{_cell(note)}\n" for note in table.notes)]
-        blocks.append("\n".join(lines).rstrip() + "\n")
     signed = [f"    {place}: {line}" for place, line in signatures(tables)]
-    return "\n".join([*blocks, *(["Signatures:\n", *signed, ""] if signed else [])])
+    after = ["Signatures:\n", *signed, ""] if signed else []
+    return "\n".join([*map(_as_markdown, tables), *after])
+
+
+def _as_markdown(table: Table) -> str:
+    rule = ("---" if column.kind == "text" else "---:" for column in table.columns)
+    lines = [
+        f"**{_cell(table.name)}.** {_cell(table.caption)}",
+        "",
+        f"| {' | '.join(_cell(heading(column)) for column in table.columns)} |",
+        f"|{'|'.join(rule)}|",
+        *(f"| {' | '.join(map(_marked, row))} |" for row in table.rows),
+        "",
+        *(f"{_cell(note)}\n" for note in table.notes),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def _cell(text: str) -> str:
@@ -462,30 +463,34 @@ def _comment(text: str) -> str:
 
 def _float(table: Table) -> str:
     place = "table" if width_needed(table) <= NARROWEST else "table*"
+    name = table.name or table.caption.lower()
+    label = "".join(c if c.isascii() and c.isalnum() else "-" for c in name)
+    text = r">{\raggedright\arraybackslash}X"
+    specs = "".join(text if column.kind == "text" else "r" for column in table.columns)
+    notes = " ".join(escape(note) for note in table.notes)
+    below = [
+        r"\par\smallskip",
+        rf"\begin{{minipage}}{{\linewidth}}\raggedright\footnotesize {notes}\end{{minipage}}",
+    ]
     lines = [
         rf"\begin{{{place}}}",
         r"\centering",
         r"\footnotesize",
         r"\setlength{\tabcolsep}{4pt}",
         rf"\caption{{{escape(table.caption)}}}",
+        rf"\label{{tab:{label}}}",
+        rf"\begin{{tabularx}}{{\linewidth}}{{@{{}}{specs}@{{}}}}",
+        r"\toprule",
+        *_heading(table),
+        r"\midrule",
+        *(" & ".join(_cells(table, row)) + r" \\" for row in table.rows),
+        r"\bottomrule",
+        r"\end{tabularx}",
+        *(below if notes else []),
+        rf"\end{{{place}}}",
+        "",
     ]
-    name = table.name or table.caption.lower()
-    lines.append(
-        rf"\label{{tab:{''.join(c if c.isascii() and c.isalnum() else '-' for c in name)}}}"
-    )
-    text = r">{\raggedright\arraybackslash}X"
-    specs = "".join(text if column.kind == "text" else "r" for column in table.columns)
-    lines.append(rf"\begin{{tabularx}}{{\linewidth}}{{@{{}}{specs}@{{}}}}")
-    lines += [r"\toprule", *_heading(table), r"\midrule"]
-    lines += [" & ".join(_cells(table, row)) + r" \\" for row in table.rows]
-    lines += [r"\bottomrule", r"\end{tabularx}"]
-    if table.notes:
-        notes = " ".join(escape(note) for note in table.notes)
-        lines += [
-            r"\par\smallskip",
-            rf"\begin{{minipage}}{{\linewidth}}\raggedright\footnotesize {notes}\end{{minipage}}",
-        ]
-    return "\n".join([*lines, rf"\end{{{place}}}", ""])
+    return "\n".join(lines)
 
 
 def _heading(table: Table) -> list[str]:

@@ -17,7 +17,7 @@ from hqm.reports import evidence_page, published_page, tables
 from hqm.reports.benchmark_card import badge, bibtex
 from hqm.reports.drawings import fitting, width_of
 from hqm.reports.evidence_page import environment, script
-from hqm.reports.item_tables import ToRead, to_read
+from hqm.reports.item_tables import to_read
 from hqm.reports.phrases import Points, Terms, counted, in_letters, is_share, listed, so_many
 from hqm.reports.report_figures import (
     axis_end,
@@ -52,7 +52,6 @@ from hqm import (
     BenchmarkAudit,
     ErrorBudget,
     Policy,
-    Statement,
     __version__,
     leaks_shown,
     scored_answers,
@@ -138,9 +137,12 @@ def _page(
     mend, reading = mend_lines(audit, to_mend(audit)), to_read(audit)
     apart, pairs = pairs_apart(audit)
     again = find(audit, "test_retest.same_winner", metric)
-    sizes = [counted(audit.items_used, "item")]
-    sizes += [counted(audit.images, "picture")] if audit.images else []
-    sizes += [counted(len(audit.respondents), "model"), metric]
+    sizes = [
+        counted(audit.items_used, "item"),
+        *([counted(audit.images, "picture")] if audit.images else []),
+        counted(len(audit.respondents), "model"),
+        metric,
+    ]
     faulty = any(line.code == "wrong" for line in mend) or head.code == "look"
     nothing = "Nothing to mend in the items" if head.code == "fine" else "Nothing found to mend"
     return {
@@ -164,7 +166,7 @@ def _page(
         "examined": "" if faulty else _examined(audit, len(mend)),
         "more_mend": max(0, len(mend) - _LINES),
         "cards": [
-            replace(item, why=_why(audit, item))
+            {**item, "why": _why(audit, item)}
             for item in reading[: _CARDS if head.code != "fine" else 0]
         ],
         "to_read": len(reading),
@@ -206,31 +208,28 @@ def _budget(whole: Audit, audit: BenchmarkAudit, budget: ErrorBudget) -> dict[st
 
 def _examined(audit: BenchmarkAudit, notes: int) -> str:
     """What was looked at where nothing is faulty."""
-    what = [counted(audit.n_items, "item")]
-    what += [counted(audit.images, "picture")] if audit.images else []
-    rest = ""
-    if notes:
-        makes = "makes" if notes == 1 else "make"
-        rest = f" {counted(notes, 'note')} that {makes} no score wrong:"
+    pictures = [counted(audit.images, "picture")] if audit.images else []
+    makes = "makes" if notes == 1 else "make"
+    rest = f" {counted(notes, 'note')} that {makes} no score wrong:" if notes else ""
     return (
-        f"{listed(what)} were examined: nothing that was looked for speaks against a key, gives an"
+        f"{listed([counted(audit.n_items, 'item'), *pictures])} were examined: nothing that was looked for speaks against a key, gives an"
         f" answer away or stands there twice.{rest}"
     )
 
 
-def _why(audit: BenchmarkAudit, item: ToRead) -> str:
+def _why(audit: BenchmarkAudit, item: Mapping[str, Any]) -> str:
     """Why to read an item: what contradicts it, or how many fail it, the best among them."""
-    if item.beside:
-        return f"{item.why} (also {listed(item.beside[:2])})"
-    if not item.fails:
-        return item.why
+    if item["beside"]:
+        return f"{item['why']} (also {listed(item['beside'][:2])})"
+    if not item["fails"]:
+        return str(item["why"])
     ordered = order_in(audit, audit.reference)
-    if len(item.fails) == len(ordered):
+    if len(item["fails"]) == len(ordered):
         return "No model gives the key"
-    best = sum(1 for _ in takewhile(item.fails.__contains__, ordered))
+    best = sum(1 for _ in takewhile(item["fails"].__contains__, ordered))
     among = {0: "", 1: ", the best one among them"}.get(best, f", the best {best} among them")
-    verb = "says" if len(item.fails) == 1 else "say"
-    return f"{len(item.fails)} of {len(ordered)} models {verb} otherwise than the key{among}"
+    verb = "says" if len(item["fails"]) == 1 else "say"
+    return f"{len(item['fails'])} of {len(ordered)} models {verb} otherwise than the key{among}"
 
 
 def _grid(audit: BenchmarkAudit, share: bool) -> dict[str, Any] | None:
@@ -304,49 +303,24 @@ class Dated:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+def _count(number: int | None, about: str) -> dict[str, Any]:
     """A count of a row with what was counted; or no number, and why there is none."""
-
-    number: int | None
-    about: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexRow:
-    """A benchmark in the index."""
-
-    folder: str
-    title: str
-    size: str
-    code: str
-    verdict: str
-    statement: Statement | None
-    """None of a printed table, which holds no answers."""
-    strip: str
-    error: float | None
-    """The widest band of one model, in points."""
-    unmeasured: str
-    leaks: Count
-    keys: Count
-    tied: Count
-    date: str
-    command: str
+    return {"number": number, "about": about}
 
 
 def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[str, str]:
     """Return the files of the site by their names, with the audits and the rows as JSON."""
     files: dict[str, str] = {}
-    rows: list[IndexRow] = []
+    rows: list[dict[str, Any]] = []
     audits = [own for each in dated if isinstance(each.audit, Audit) for own in each.audit.audits]
     titles = [audit.title for audit in audits]
     for each in dated:
         whole = each.audit
         if not isinstance(whole, Audit):
-            folder = _folder(each.name, [row.folder for row in rows])
+            folder = _folder(each.name, [row["folder"] for row in rows])
             page = published_page.render(whole["audits"][0], whole["command"])
-            files[f"{folder}/report.html"] = page
-            files[f"{folder}/audit.json"] = json.dumps(whole, indent=1, ensure_ascii=False)
+            text = json.dumps(whole, indent=1, ensure_ascii=False)
+            files |= {f"{folder}/report.html": page, f"{folder}/audit.json": text}
             rows.append(_printed_row(whole, folder, each.date))
             continue
         for audit in whole.audits:
@@ -355,11 +329,13 @@ def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[st
                 audit = replace(audit, title=f"{audit.title}: {each.name}")
             own = Audit((audit,), whole.command, whole.record, whole.hqm_version)
             name = each.name if len(whole.audits) == 1 else audit.benchmark
-            folder = _folder(name, [row.folder for row in rows])
+            folder = _folder(name, [row["folder"] for row in rows])
             made = render(own, policy)
-            files[f"{folder}/report.html"] = made.report
-            files[f"{folder}/evidence.html"] = made.evidence
-            files[f"{folder}/audit.json"] = own.to_json()
+            files |= {
+                f"{folder}/report.html": made.report,
+                f"{folder}/evidence.html": made.evidence,
+                f"{folder}/audit.json": own.to_json(),
+            }
             rows.append(_row(audit, folder, each.date, whole.command, policy))
     heads = [headline(audit, policy) for audit in audits]
     first, measured = "These tables were printed without the answers behind them.", ""
@@ -395,7 +371,7 @@ def _folder(name: str, taken: Sequence[str]) -> str:
 
 def _row(
     audit: BenchmarkAudit, folder: str, date: str, command: str, policy: Policy | None
-) -> IndexRow:
+) -> dict[str, Any]:
     head, points = headline(audit, policy), Points.of(audit)
     budget = audit.budget.get(leading(audit))
     widest = largest(rows_of(audit))
@@ -406,74 +382,74 @@ def _row(
         strip = budget_strip(audit.title, budget, points, axis_end(budget, points.factor))
     if widest is not None and widest.half is not None:
         error = widest.half * points.factor
-    return IndexRow(
-        folder=folder,
-        title=audit.title,
-        size=" · ".join((*size, leading(audit))),
-        code=head.code,
-        verdict=head.text,
-        statement=audit.statement,
-        strip=strip,
-        error=error,
-        unmeasured=listed([SOURCES[row.source][0].lower() for row in missing]),
-        leaks=_leaks(audit),
-        keys=_keys(audit),
-        tied=_tied(audit),
-        date=date,
-        command=command,
-    )
+    return {
+        "folder": folder,
+        "title": audit.title,
+        "size": " · ".join((*size, leading(audit))),
+        "code": head.code,
+        "verdict": head.text,
+        "statement": audit.statement,
+        "strip": strip,
+        "error": error,
+        "unmeasured": listed([SOURCES[row.source][0].lower() for row in missing]),
+        "leaks": _leaks(audit),
+        "keys": _keys(audit),
+        "tied": _tied(audit),
+        "date": date,
+        "command": command,
+    }
 
 
-def _printed_row(whole: Mapping[str, Any], folder: str, date: str) -> IndexRow:
+def _printed_row(whole: Mapping[str, Any], folder: str, date: str) -> dict[str, Any]:
     """The row of a printed table: whether its numbers contradict each other, and nothing else."""
     (table,) = whole["audits"]
     said, _, _ = str(table["consistency"]).partition(" Checked: ")
     contradicted = any(not each["unless"] for each in table["violations"])
     size = [counted(len(table["respondents"]), "model"), counted(len(table["columns"]), "column")]
-    nothing = Count(None, "the table prints no answers")
-    return IndexRow(
-        folder=folder,
-        title=f"{str(table['benchmark']).replace('_', ' ')}, as printed",
-        size=" · ".join(size),
-        code="wrong" if contradicted else "not_measured",
-        verdict=said.partition(" Possible only ")[0],
-        statement=None,
-        strip="",
-        error=None,
-        unmeasured="every source of error, because a printed table holds no answers",
-        leaks=nothing,
-        keys=nothing,
-        tied=nothing,
-        date=date,
-        command=whole["command"],
-    )
+    nothing = _count(None, "the table prints no answers")
+    return {
+        "folder": folder,
+        "title": f"{str(table['benchmark']).replace('_', ' ')}, as printed",
+        "size": " · ".join(size),
+        "code": "wrong" if contradicted else "not_measured",
+        "verdict": said.partition(" Possible only ")[0],
+        "statement": None,
+        "strip": "",
+        "error": None,
+        "unmeasured": "every source of error, because a printed table holds no answers",
+        "leaks": nothing,
+        "keys": nothing,
+        "tied": nothing,
+        "date": date,
+        "command": whole["command"],
+    }
 
 
-def _leaks(audit: BenchmarkAudit) -> Count:
+def _leaks(audit: BenchmarkAudit) -> dict[str, Any]:
     searched = find(audit, "solvability.blind_accuracy", leading(audit))
     if searched is None or searched.value is None:
-        return Count(None, searched.reason if searched is not None else "nothing to predict")
+        return _count(None, searched.reason if searched is not None else "nothing to predict")
     leaks = leaks_shown(audit)
-    return Count(len(leaks), listed([leak.name for leak in leaks[:3]]))
+    return _count(len(leaks), listed([leak.name for leak in leaks[:3]]))
 
 
-def _keys(audit: BenchmarkAudit) -> Count:
+def _keys(audit: BenchmarkAudit) -> dict[str, Any]:
     searched = find(audit, "items.label_errors", leading(audit))
     faults = [mend for mend in audit.mend if mend.what in ("keys", "two_keys")]
     if not faults and (searched is None or searched.value is None):
-        return Count(None, searched.reason if searched is not None else "there are no keys")
-    return Count(
+        return _count(None, searched.reason if searched is not None else "there are no keys")
+    return _count(
         sum(mend.count for mend in faults), listed([n for m in faults for n in m.names[:3]])
     )
 
 
-def _tied(audit: BenchmarkAudit) -> Count:
+def _tied(audit: BenchmarkAudit) -> dict[str, Any]:
     if not scored_answers(audit):
-        return Count(None, _WITHOUT)
+        return _count(None, _WITHOUT)
     if len(audit.respondents) < 2:
-        return Count(None, "one model")
+        return _count(None, "one model")
     first = first_place(audit)
-    return Count(len(first), listed([fitting(short(name)) for name in first[:4]]))
+    return _count(len(first), listed([fitting(short(name)) for name in first[:4]]))
 
 
 def _undecided_leaderboards(audits: Sequence[BenchmarkAudit]) -> str:
@@ -520,7 +496,8 @@ def _seldom_measured(audits: Sequence[BenchmarkAudit]) -> str:
     return sentence
 
 
-def _as_json(row: IndexRow) -> Mapping[str, object]:
+def _as_json(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row, its picture as SVG; the statement in parts and as a line."""
-    line = str(row.statement) if row.statement is not None else ""
-    return {**asdict(row), "line": line, "audit": f"{row.folder}/audit.json"}
+    statement = row["statement"]  # None of a printed table, which holds no answers
+    parts, line = (asdict(statement), str(statement)) if statement is not None else (None, "")
+    return {**row, "statement": parts, "line": line, "audit": f"{row['folder']}/audit.json"}

@@ -575,14 +575,14 @@ def _repeat(audit: BenchmarkAudit, answered: SevenAnswers, policy: Policy) -> tu
     if rho.value is None:
         alone = len(audit.respondents) == 1
         return (say(f"Not known: {'one model answered' if alone else rho.reason}."),)
-    wanted = goal("test_retest.rho_g", policy)
+    least, inference = goal("test_retest.rho_g", policy)
     opened = {
         "fine": "Yes.",
-        "wrong": f"No, the goal of {without_zero(threshold(wanted.at_least))} is missed.",
-        "look": f"Not shown to reach {without_zero(threshold(wanted.at_least))}.",
+        "wrong": f"No, the goal of {without_zero(threshold(least))} is missed.",
+        "look": f"Not shown to reach {without_zero(threshold(least))}.",
         "not_measured": "This audit does not say.",
     }[answered.codes["repeat"]]
-    sentences = [say(f"{opened} Reliability {{rho}}.", rho=coefficient(rho, wanted.inference))]
+    sentences = [say(f"{opened} Reliability {{rho}}.", rho=coefficient(rho, inference))]
     half = budget_row(audit, "seed").half
     if half is not None:
         moved = Points.of(audit).said(half)

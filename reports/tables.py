@@ -27,32 +27,21 @@ from hqm import (
 # --- what estimates say beside their number ---
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """What a policy asks of a coefficient: the least that an end of an interval must reach."""
-
-    at_least: float
-    inference: str
-    """The interval whose lower end is held against it."""
-    policy: str
-    """The name of the policy."""
-
-
 @cache
 def default_policy() -> Policy:
     """The policy that comes with HQM."""
     return Policy.load()
 
 
-def goal(indicator: str, policy: Policy | None = None) -> Goal:
-    """What a policy, or the default one, asks of an indicator; what the default asks where the
-    policy asks nothing of it.
+def goal(indicator: str, policy: Policy | None = None) -> tuple[float, str]:
+    """What a policy, or the default one, asks of an indicator: the least that the lower end of an
+    interval must reach, and which one; what the default asks where the policy asks nothing of it.
     """
     for asking in (policy or default_policy(), default_policy()):
         for wanted in asking.require:
             if wanted.indicator == indicator and wanted.at_least is not None and wanted.interval:
-                return Goal(wanted.at_least, wanted.interval, asking.name)
-    return Goal(0.9, "fixed_models", default_policy().name)
+                return wanted.at_least, wanted.interval
+    return 0.9, "fixed_models"
 
 
 def known(value: object) -> float | None:

@@ -441,13 +441,14 @@ def analysis_tables(audit: BenchmarkAudit) -> list[Table | None]:
     return [_table(audit, analysis) for analysis in audit.analyses]
 
 
-def analysis_drawings(audit: BenchmarkAudit) -> list[tuple[str, str]]:
-    """(drawing, caption) of every further table that is drawn and has two numbers or more."""
-    drawings = (
-        (_drawing(analysis), f"{analysis['title']}: {analysis['drawn']}.")
+def analysis_figures(audit: BenchmarkAudit) -> list[Figure]:
+    """The drawing of every further table that is drawn and has two numbers or more."""
+    made_of = score_tables.made_of(audit)
+    return [
+        Figure(svg, f"{analysis['title']}: {analysis['drawn']}.", made_of)
         for analysis in audit.analyses
-    )
-    return [(svg, caption) for svg, caption in drawings if svg]
+        if (svg := _drawing(analysis))
+    ]
 
 
 def _table(audit: BenchmarkAudit, analysis: Mapping[str, Any]) -> Table:

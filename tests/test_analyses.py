@@ -140,7 +140,7 @@ def test_tables_are_in_the_file_and_the_report(faith: hqm.Audit, tmp_path: Path)
     assert "307</td>" in page.replace("\n", "").replace(
         " ", ""
     )  # the descriptive sub-sentences of LLaVA
-    assert len(type_tables.analysis_drawings(again.audits[0])) == 2
+    assert len(type_tables.analysis_figures(again.audits[0])) == 2
     data = json.loads(faith.to_json())
     data["audits"][0]["analyses"][0]["rows"][0].append(1)
     path.write_text(json.dumps(data), encoding="utf-8")

@@ -92,7 +92,7 @@ def test_a_wrong_file_is_refused_and_removed(server: FileServer, tmp_path: Path)
     (tmp_path / "copy" / "sub").mkdir()
     (tmp_path / "copy" / "sub" / "file.bin").write_bytes(b"other")
     with pytest.raises(hqm.DataError, match="checksum"):
-        list(fetch(card_of(""), tmp_path / "root", source=tmp_path / "copy"))
+        list(fetch(card_of(""), tmp_path / "root", origin=Origin(tmp_path / "copy")))
 
 
 def test_without_the_network_the_address_and_the_place_are_said(
@@ -119,10 +119,10 @@ def test_a_path_may_not_leave_the_folder(tmp_path: Path) -> None:
 def test_every_release_is_taken_from_a_copy_and_loads(
     name: str, data: Path, tmp_path: Path
 ) -> None:
-    fetched = list(fetch(card(name), tmp_path, source=data))
+    fetched = list(fetch(card(name), tmp_path, origin=Origin(data)))
     assert fetched, f"the card of {name} names no files"
     assert {got.state for got in fetched if not got.optional} <= {"copied"}
-    again = list(fetch(card(name), tmp_path, source=data))
+    again = list(fetch(card(name), tmp_path, origin=Origin(data)))
     assert {got.state for got in again} <= {"there", "missing"}
     copy = hqm.load(name, data=tmp_path).original
     assert len(copy) > 50

@@ -881,11 +881,8 @@ def test_links_encryption_damage_and_bombs_in_a_zip_are_refused(tmp_path: Path) 
         list(json_parts(path, "damaged.json"))
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("bomb.json", '{"a": [' + "1," * 4_000_000 + "1]}")
-        archive.writestr("one.json", '{"a": "' + "0" * (70 << 20) + '"}')
     with pytest.raises(hqm.DataError, match=pattern_of("zip.unfolds", limit="1,000,000")):
         list(json_parts(path, "bomb.json", limit=1_000_000))
-    with pytest.raises(hqm.DataError, match=pattern_of("zip.long-part")):
-        list(json_parts(path, "one.json"))
 
 
 # --- the commands of the README ---

@@ -32,15 +32,6 @@ _AT_ONCE = 5000
 """Answers that are committed together."""
 
 
-def _has_answered(store: Store, jobs: Sequence[Job]) -> bool:
-    """Whether the respondent of these jobs ever answered anything."""
-    known = (
-        store.find_respondent(job.assignment.respondent.name, job.assignment.identity())
-        for job in jobs
-    )
-    return any(number is not None and has_answered(store, number) for number in known)
-
-
 _EXCESS = f"""
 SELECT COALESCE(MAX(read - length(prompt) / {CHARACTERS_A_TOKEN} - {PICTURE_TOKENS} *
   (image IS NOT NULL) + MAX(0, written - json_extract(identity, '$.max_tokens'))), 0)
@@ -76,37 +67,67 @@ def give_budget(
     return True
 
 
-class RecordedJobs:
-    """The jobs of one recorded respondent, whose answers go into the store without any request."""
+class _Jobs:
+    """The jobs of one respondent, and what the store has of it."""
 
     def __init__(self, store: Store, jobs: Sequence[Job]) -> None:
         self.store, self.jobs = store, jobs
         self.respondent = jobs[0].assignment.respondent
-        self._taken: dict[int, set[str]] = {}
-        self._had_answered = _has_answered(store, jobs)
+        known = (
+            store.find_respondent(self.respondent.name, job.assignment.identity()) for job in jobs
+        )
+        self._has_answered = any(
+            number is not None and has_answered(store, number) for number in known
+        )
         self._refused = 0
+        self._numbers: dict[int, int] = {}
+
+    @property
+    def refused(self) -> int:
+        """Number of questions that the server refused for good while it answered others."""
+        return self._refused if self._has_answered else 0
+
+    def record(self, job: Job) -> int:
+        """Record once that the respondent was put this administration; return its number."""
+        if id(job) not in self._numbers:
+            number = self.store.respondent(self.respondent.name, job.assignment.identity())
+            self._numbers[id(job)] = number
+            job.record(self.store, number)
+        return self._numbers[id(job)]
+
+    def append(
+        self, number: int, run: int, answers: Sequence[tuple[Ask, Response]]
+    ) -> list[Response]:
+        """Store answers, and return them as the store has them."""
+        stored = self.store.append(number, run, answers)
+        errors = [response for response in stored if response.state == "error"]
+        self._has_answered = self._has_answered or len(errors) < len(stored)
+        self._refused += sum("final" in response.detail for response in errors)
+        return stored
+
+
+class _RecordedJobs(_Jobs):
+    """The jobs of one recorded respondent, whose answers go into the store without any request."""
+
+    def __init__(self, store: Store, jobs: Sequence[Job]) -> None:
+        super().__init__(store, jobs)
+        self._taken: dict[int, set[str]] = {}
         for job in jobs:
             if job.stored and not job.todo:
-                self._record(job)
+                self.record(job)
 
     def batches(self) -> Iterator[tuple[Job, Sequence[Response]]]:
         """Store the answers batch by batch; yield each batch as the store has it."""
         for job in self.jobs:
             if not isinstance(job.todo, RecordedTodo) or not job.todo:
                 continue
-            number, run = self._record(job), job.administration.run
+            number, run = self.record(job), job.administration.run
             taken = self._taken.setdefault(run, set())
             answers = [pair for pair in job.todo.given() if pair[0].digest not in taken]
             for start in range(0, len(answers), _AT_ONCE):
                 batch = answers[start : start + _AT_ONCE]
-                stored = self.store.append(number, run, batch)
+                stored = self.append(number, run, batch)
                 taken.update(asked.digest for asked, _ in batch)
-                self._had_answered = self._had_answered or any(
-                    response.state != "error" for response in stored
-                )
-                self._refused += sum(
-                    response.state == "error" and "final" in response.detail for response in stored
-                )
                 yield job, stored
 
     @property
@@ -120,17 +141,6 @@ class RecordedJobs:
                 if digest not in self._taken.get(run, ())
             }
         )
-
-    @property
-    def refused(self) -> int:
-        """Number of questions that the server refused for good while it answered others."""
-        return self._refused if self._had_answered else 0
-
-    def _record(self, job: Job) -> int:
-        """Record the administration in the store, and return the respondent's number."""
-        number = self.store.respondent(self.respondent.name, job.assignment.identity())
-        job.record(self.store, number)
-        return number
 
 
 Progress = Callable[[Job, int], None]
@@ -186,7 +196,6 @@ def administer(
     jobs: Iterable[Job],
     progress: Progress | None = None,
     *,
-    workers: int = 1,
     engine: Engine | None = None,
     stop: Stop = never,
     budget: Budget | None = None,
@@ -197,11 +206,9 @@ def administer(
 
     Parameters
     ----------
-    workers
-        Processes of this machine that share the requests of models run here; 0 finds a number.
     engine
-        What runs the requests, in place of those processes:
-        `hqm.administration.engines.make_engine`.
+        What runs the requests: `hqm.administration.engines.make_engine`; one process of this
+        machine unless given.
     budget
         What may be spent; when a bound is reached, the requests in flight are finished and no other
         is begun.
@@ -213,59 +220,62 @@ def administer(
     for job in jobs:
         by_respondent.setdefault(id(job.assignment.respondent), []).append(job)
     budget = budget or Budget()
-    recorded_jobs: list[RecordedJobs] = []
+    recorded_jobs: list[_RecordedJobs] = []
     live_jobs: list[_LiveJobs] = []
     for of_respondent in by_respondent.values():
         if isinstance(of_respondent[0].assignment.respondent, RecordedRespondent):
-            recorded_jobs.append(RecordedJobs(store, of_respondent))
+            recorded_jobs.append(_RecordedJobs(store, of_respondent))
         else:
             live_jobs.append(_LiveJobs(store, of_respondent, budget))
-    total = sum(len(live_job.requests) for live_job in live_jobs)
     reasons = Counter(reason for live_job in live_jobs for reason in live_job.store_broken())
-    states = Counter({"error": reasons.total()})
-    taken = asked = 0
+    broken = reasons.total()
+    states = Counter({"error": broken})
+
+    def count(stored: Sequence[Response]) -> None:
+        states.update(response.outcome for response in stored)
+        reasons.update(response.reason for response in stored if response.state == "error")
+
+    progress = progress or (lambda _job, _count: None)
     for recorded_job in recorded_jobs:
         for job, stored in recorded_job.batches() if not stop() else ():
-            if progress:
-                progress(job, len(stored))
-            taken += len(stored)
-            states.update(response.outcome for response in stored)
-            reasons.update(response.reason for response in stored if response.state == "error")
+            progress(job, len(stored))
+            count(stored)
             if stop():
                 break
+    taken = states.total() - broken
     failed: dict[int, HQMError] = {}
-    run = engine or make_engine(workers=workers)
-    for i, batch in run(
-        [(live_job.respondent, live_job.admitted()) for live_job in live_jobs], stop
-    ):
+    run = engine or make_engine()
+    asked_of = [(live_job.respondent, live_job.admitted()) for live_job in live_jobs]
+    for i, batch in run(asked_of, stop):
         if isinstance(batch, HQMError):
             failed.setdefault(i, batch)
             continue
-        counts, stored = live_jobs[i].store_answers(batch)
-        for job, count in counts:
-            if progress:
-                progress(job, count)
-        asked += len(batch)
-        states.update(response.outcome for response in stored)
-        reasons.update(response.reason for response in stored if response.state == "error")
+        answers, stored = live_jobs[i].store_answers(batch)
+        for job, number in answers:
+            progress(job, number)
+        count(stored)
     for live_job in live_jobs:
         live_job.record_complete()
         live_job.give_back()
-    left = 0
-    if stop() or budget.reached:
-        left = total - asked + sum(recorded_job.left for recorded_job in recorded_jobs)
-    given_up = tuple((live_jobs[i].respondent.name, error) for i, error in failed.items())
-    refused = sum(live_job.refused for live_job in live_jobs if live_job.has_answered)
-    refused += sum(recorded_job.refused for recorded_job in recorded_jobs)
-    return Outcome(asked, states["error"], given_up, left, refused, states, reasons, taken)
+    every: list[_RecordedJobs | _LiveJobs] = [*recorded_jobs, *live_jobs]
+    return Outcome(
+        states.total() - broken - taken,
+        states["error"],
+        tuple((live_jobs[i].respondent.name, error) for i, error in failed.items()),
+        sum(each.left for each in every) if stop() or budget.reached else 0,
+        sum(each.refused for each in every),
+        states,
+        reasons,
+        taken,
+    )
 
 
-class _LiveJobs:
+class _LiveJobs(_Jobs):
     """One respondent's jobs, with each distinct question once, and where each answer is stored."""
 
     def __init__(self, store: Store, jobs: Sequence[Job], budget: Budget) -> None:
-        self.store, self.jobs, self.budget = store, jobs, budget
-        self.respondent = jobs[0].assignment.respondent
+        super().__init__(store, jobs)
+        self.budget = budget
         # the same question of two jobs (two benchmarks, two forms) is asked once
         first: dict[tuple[Sampling, Key], tuple[Job, Ask, Request]] = {}
         for job in jobs:
@@ -274,13 +284,14 @@ class _LiveJobs:
         self.requests = [request for _, _, request in first.values()]
         # an answer is matched to its request by identity: requests are values, and two may be equal
         self._owner = {id(request): (job, question) for job, question, request in first.values()}
-        self._numbers: dict[int, int] = {}
         self._holds: dict[int, Hold] = {}
-        self.has_answered = _has_answered(store, jobs)
-        self.refused = 0
-        self._recorded: set[int] = set()
         self._answered: set[tuple[Sampling, Key]] = set()
         self.record_complete()
+
+    @property
+    def left(self) -> int:
+        """How many requests have no answer yet."""
+        return len(self.requests) - len(self._answered)
 
     def admitted(self) -> list[Request]:
         """Return the requests that the bounds allow. A server checks its own."""
@@ -299,21 +310,6 @@ class _LiveJobs:
             self.budget.cancel(hold)
         self._holds = {}
 
-    def _number(self, job: Job) -> int:
-        key = id(job)
-        if key not in self._numbers:
-            self._numbers[key] = self.store.respondent(
-                self.respondent.name, job.assignment.identity()
-            )
-        return self._numbers[key]
-
-    def _record(self, job: Job) -> None:
-        """Record that the respondent was put this administration."""
-        if id(job) in self._recorded:
-            return
-        self._recorded.add(id(job))
-        job.record(self.store, self._number(job))
-
     def record_complete(self) -> None:
         """Record the administrations that are complete, even if all their answers are shared."""
         for job in self.jobs:
@@ -321,7 +317,7 @@ class _LiveJobs:
                 (request.sampling, key) in self._answered for key, (_, request) in job.todo.items()
             )
             if complete and (job.todo or job.stored) and not job.broken:
-                self._record(job)
+                self.record(job)
 
     def store_broken(self) -> list[str]:
         """Store what cannot be asked as errors, and the hashes of the pictures; return the reasons,
@@ -332,12 +328,11 @@ class _LiveJobs:
             if job.pictures.items() - self.store.images(name).items():
                 self.store.remember_images(name, job.pictures)
             if job.broken:
-                self._record(job)
                 answers = [
                     (question, Response("", "error", job.reasons[key]))
                     for key, (question, _) in job.broken.items()
                 ]
-                self.store.append(self._number(job), job.administration.run, answers)
+                self.store.append(self.record(job), job.administration.run, answers)
         return [job.reasons[key] for job in self.jobs for key in job.broken]
 
     def store_answers(
@@ -348,18 +343,12 @@ class _LiveJobs:
         counts: dict[int, tuple[Job, int]] = {}
         for request, response in batch:
             job, question = self._owner[id(request)]
-            if self._holds and id(request) in self._holds:
+            if id(request) in self._holds:
                 self.budget.end(self._holds.pop(id(request)), request, response)
-            if response.state != "error":
-                self.has_answered = True
-            elif "final" in response.detail:
-                self.refused += 1
-            if id(job) not in counts:
-                self._record(job)
-            grouped.setdefault((self._number(job), request.run), []).append((question, response))
+            grouped.setdefault((self.record(job), request.run), []).append((question, response))
             self._answered.add((request.sampling, (question.digest, request.run)))
             counts[id(job)] = (job, counts.get(id(job), (job, 0))[1] + 1)
         stored: list[Response] = []
         for (number, run), answers in grouped.items():
-            stored += self.store.append(number, run, answers)
+            stored += self.append(number, run, answers)
         return list(counts.values()), stored

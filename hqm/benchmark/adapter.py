@@ -22,7 +22,7 @@ from hqm.benchmark.card import Card
 from hqm.benchmark.findings import Finding
 from hqm.benchmark.items import read_items
 from hqm.benchmark.judge_api import AskJudge, Part, Prompts, Stage, read_replies
-from hqm.errors import AnswerError, CardError, DataError, UsageError
+from hqm.errors import AnswerError, CardError, DataError, UsageError, check_known
 from hqm.files.cache import is_url
 from hqm.files.images import Checksums, ImageSource, open_images
 from hqm.files.records import read_json, read_text
@@ -139,14 +139,14 @@ class Calibration:
 
     def to_dict(self) -> dict[str, Any]:
         """The calibration as JSON data."""
-        data = {each.name: getattr(self, each.name) for each in fields(self)}
-        data |= {
+        return {
+            **{each.name: getattr(self, each.name) for each in fields(self)},
             "weights": self.weights.tolist(),
             "auxiliary": self.auxiliary.tolist(),
             "errors": dict(self.errors),
+            "loss": {name: asdict(loss) for name, loss in self.loss.items()},
+            "parallel": {name: dict(each) for name, each in self.parallel.items()},
         }
-        data["loss"] = {name: asdict(loss) for name, loss in self.loss.items()}
-        return data | {"parallel": {name: dict(each) for name, each in self.parallel.items()}}
 
     def places(self, ids: Sequence[str]) -> list[int] | None:
         """Where each of these items stands in the calibration; None where they are not its
@@ -553,27 +553,18 @@ class Benchmark(Adapter):
         words: str | None = None,
         withheld: Withholding = "unscored",
     ) -> None:
-        if scoring not in self.scorings:
-            raise UsageError(
-                f"{card.name} has no scoring {scoring!r}",
-                remedy=f"It has {' and '.join(self.scorings)}.",
-                given=scoring,
-                known=self.scorings,
-            )
+        known = " and ".join(self.scorings)
+        what = f"{card.name} has no scoring {scoring!r}"
+        check_known(scoring, self.scorings, what, f"It has {known}.")
         if mode is not None and mode not in self.modes:
             known = f"It has {' and '.join(self.modes)}." if self.modes else "It has only one."
             raise UsageError(
                 f"{card.name} has no mode {mode!r}", remedy=known, given=mode, known=self.modes
             )
         self.card, self.data, self.scoring = card, data, scoring
-        if withheld not in get_args(Withholding):
-            known = " and ".join(get_args(Withholding))
-            raise UsageError(
-                f"withheld answers cannot be {withheld!r}",
-                remedy=f"The setting withheld takes {known}.",
-                given=withheld,
-                known=get_args(Withholding),
-            )
+        known = " and ".join(get_args(Withholding))
+        what = f"withheld answers cannot be {withheld!r}"
+        check_known(withheld, get_args(Withholding), what, f"The setting withheld takes {known}.")
         if withheld == "official" and scoring != "official":
             raise UsageError(
                 f"no release defines what {scoring} scoring does with withheld answers",
@@ -746,16 +737,10 @@ class Benchmark(Adapter):
 
     def metric(self, name: str) -> Metric:
         """The metric of this name."""
-        for metric in self.metrics:
-            if metric.name == name:
-                return metric
-        known = [metric.name for metric in self.metrics]
-        raise UsageError(
-            f"{self.name} has no metric {name!r}",
-            remedy=f"It has {', '.join(known)}.",
-            given=name,
-            known=known,
-        )
+        known = {metric.name: metric for metric in reversed(self.metrics)}
+        what = f"{self.name} has no metric {name!r}"
+        check_known(name, [metric.name for metric in self.metrics], what, "It has {}.")
+        return known[name]
 
     def verdict(self, item: Item, response: Response) -> Verdict:
         """Score one answer by rule; what is no answer stays unscored."""

@@ -5,7 +5,7 @@ the scores and their statistics.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -91,7 +91,7 @@ def made_up_objects(
     has_person: Callable[[ScoredAnswer], bool],
     is_person: Callable[[str], bool],
     category: Callable[[str], str],
-) -> Iterator[Analysis]:
+) -> tuple[Analysis, ...]:
     """Three tables of each respondent's made-up objects, the most frequent first.
 
     Parameters
@@ -126,51 +126,53 @@ def made_up_objects(
         for word, n in _most(near)[:TOP_BESIDE]:
             elsewhere = (captions[word] - n) / without if without else None
             beside.append((who, word, n, len(with_person), n / len(with_person), elsewhere))
-    yield Analysis(
-        name="made_up_objects",
-        title="Objects made up most often",
-        about=(
-            f"The {TOP} objects that each respondent makes up most often: how often, as a share of"
-            " all objects it makes up, and in how many of its captions (AMBER, Figure 7)."
+    return (
+        Analysis(
+            name="made_up_objects",
+            title="Objects made up most often",
+            about=(
+                f"The {TOP} objects that each respondent makes up most often: how often, as a share"
+                " of all objects it makes up, and in how many of its captions (AMBER, Figure 7)."
+            ),
+            columns=(
+                "Respondent",
+                "Object",
+                "Category",
+                "Times",
+                "Share of made-up objects",
+                "Captions with it",
+                "Captions",
+            ),
+            rows=tuple(objects),
+            drawn="Share of made-up objects",
         ),
-        columns=(
-            "Respondent",
-            "Object",
-            "Category",
-            "Times",
-            "Share of made-up objects",
-            "Captions with it",
-            "Captions",
+        Analysis(
+            name="made_up_categories",
+            title="Made-up objects by category",
+            about="How a respondent's made-up objects are spread over categories.",
+            columns=("Respondent", "Category", "Times", "Share of made-up objects"),
+            rows=tuple(kinds),
+            drawn="Share of made-up objects",
         ),
-        rows=tuple(objects),
-        drawn="Share of made-up objects",
-    )
-    yield Analysis(
-        name="made_up_categories",
-        title="Made-up objects by category",
-        about="How a respondent's made-up objects are spread over categories.",
-        columns=("Respondent", "Category", "Times", "Share of made-up objects"),
-        rows=tuple(kinds),
-        drawn="Share of made-up objects",
-    )
-    yield Analysis(
-        name="made_up_beside_person",
-        title="Objects made up where there is a person",
-        about=(
-            f"The {TOP_BESIDE} objects that each respondent makes up in most captions where a"
-            " person is in the picture, or is itself made up; the last column is the share of its"
-            " other captions that make up the same object (AMBER, Figure 8)."
+        Analysis(
+            name="made_up_beside_person",
+            title="Objects made up where there is a person",
+            about=(
+                f"The {TOP_BESIDE} objects that each respondent makes up in most captions where a"
+                " person is in the picture, or is itself made up; the last column is the share of"
+                " its other captions that make up the same object (AMBER, Figure 8)."
+            ),
+            columns=(
+                "Respondent",
+                "Object",
+                "Captions with it",
+                "Captions with a person",
+                "Share with a person",
+                "Share without a person",
+            ),
+            rows=tuple(beside),
+            drawn="Share with a person",
         ),
-        columns=(
-            "Respondent",
-            "Object",
-            "Captions with it",
-            "Captions with a person",
-            "Share with a person",
-            "Share without a person",
-        ),
-        rows=tuple(beside),
-        drawn="Share with a person",
     )
 
 

@@ -269,24 +269,24 @@ def _records(named: FieldsSection, items: Path, encoding: str = "utf-8") -> list
     if items.suffix not in (".jsonl", ".csv"):
         return []
     rows = read_records(items, encoding)
-    fields = []
-    for ours in FieldsSection.model_fields:
-        theirs = getattr(named, ours)
-        if any(theirs in row for row in rows):
-            fields.append(_field(ours, theirs, [row.get(theirs) for row in rows]))
+    names = {ours: getattr(named, ours) for ours in FieldsSection.model_fields}
+    fields = [
+        _field(ours, theirs, [row.get(theirs) for row in rows])
+        for ours, theirs in names.items()
+        if any(theirs in row for row in rows)
+    ]
     name = {"@id": "records", "name": "records", "description": "One record an item."}
     return [{"@type": "cr:RecordSet", **name, "key": {"@id": "records/id"}, "field": fields}]
 
 
 def _field(ours: str, theirs: str, values: Sequence[Any]) -> dict[str, Any]:
-    field: dict[str, Any] = {
+    repeated = any(isinstance(value, list) for value in values)
+    return {
         "@type": "cr:Field",
         "@id": f"records/{ours}",
         "name": ours,
         "description": _ABOUT[ours],
         "dataType": "sc:Text",
         "source": {"fileObject": {"@id": "items"}, "extract": {"column": theirs}},
+        **({"repeated": True} if repeated else {}),
     }
-    if any(isinstance(value, list) for value in values):
-        field["repeated"] = True
-    return field

@@ -103,7 +103,6 @@ def fetch(
     card: Card,
     root: Path,
     *,
-    source: Path | None = None,
     origin: Origin | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Fetched]:
@@ -116,8 +115,6 @@ def fetch(
         The benchmark's card.
     root
         The data root; the files go into the card's folder below it.
-    source
-        A local copy to take the files from, as in `Origin`.
     origin
         Where else the files are taken from.
     progress
@@ -130,7 +127,6 @@ def fetch(
         it.
     """
     origin = origin or Origin()
-    origin = replace(origin, copy=source or origin.copy)
     folder = root / card.data.folder
     files = [origin.of(card, file) for file in card.source.files]
     making = _Making(card, folder, [file for file in files if file.made_from], files)

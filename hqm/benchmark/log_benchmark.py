@@ -180,10 +180,8 @@ def benchmarks_of_logs(
             refused.append(error)
     if not made:
         raise refused[0]
-    made[0].notes += tuple(f"left out: {error}" for error in refused)
-    made[0].notes += tuple(
-        f"{log.path}: {note}" for log in logs if not log.rows for note in log.notes
-    )
+    without = (f"{log.path}: {note}" for log in logs if not log.rows for note in log.notes)
+    made[0].notes += (*(f"left out: {error}" for error in refused), *without)
     return made
 
 

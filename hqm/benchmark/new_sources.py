@@ -16,7 +16,16 @@ from typing import Any
 
 from hqm.errors import DataError, HQMError, ImageError, UsageError
 from hqm.files.cache import MAX_BYTES, SMALLER, image_path, is_url, safe_name
-from hqm.files.datasets import HubName, Shard, Tree, hub_tree, is_hub, read_info, shards_of
+from hqm.files.datasets import (
+    HubName,
+    Shard,
+    Tree,
+    hub_tree,
+    is_hub,
+    read_info,
+    shards_of,
+    split_of,
+)
 from hqm.files.images import ImageSource, check_content
 from hqm.files.records import Table, open_table, parse_value
 
@@ -149,8 +158,6 @@ def open_source(text: str) -> Source:
         files = sorted(file for file in path.parent.glob(path.name) if file.is_file())
         if not files:
             raise DataError("no file has such a name", place=text, remedy="Correct the pattern.")
-        from hqm.files.datasets import split_of
-
         return Source(
             text, tuple(_Part(open_table(file), split_of(file.name), file.parent) for file in files)
         )

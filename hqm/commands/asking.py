@@ -30,7 +30,7 @@ from hqm.commands.shared import (
     store_path,
     writable,
 )
-from hqm.commands.terminal import bars, judging, width
+from hqm.commands.terminal import bars, judging, print_lines, tell, width
 from hqm.errors import DesignError, HQMError
 from hqm.files.whole import write_together
 from hqm.respondents.base import RecordedRespondent, is_idle, waiting
@@ -139,11 +139,10 @@ def audit(
     with _store(path, options, offline) as opened:
         session = session_of(chosen, opened, options, offline=offline)
         session.check()
-        for note in session.notes:
-            print(f"hqm: {note}", file=sys.stderr)
+        tell(*session.notes)
         if not wanted.quiet:
-            for name, taken in session.taken.items():
-                print(f"{name}: {taken.sentence}", file=sys.stderr)
+            matched = (f"{name}: {taken.sentence}" for name, taken in session.taken.items())
+            print_lines(*matched, to=sys.stderr)
         complete, errors = (True, []) if offline else _administer(session)
         if no_report and options.asking.expected and not wanted.dry_run:
             show.probability_counts(session)
@@ -153,7 +152,7 @@ def audit(
                 with waiting(f"scoring and estimating {benchmark.name}"):
                     audits.append(audit_of(session.evidence(benchmark)))
             _conclude(session, audits, folder, every=every)
-    show.last_words(errors)
+    tell(*errors)
     if not complete:
         raise typer.Exit(1)
 
@@ -305,8 +304,7 @@ def _tell(
     from hqm.administration.costs import spent
     from hqm.scoring.rules import advice_on_cut
 
-    for name, error in outcome.failed:
-        print(f"hqm: {name} was given up: {error}", file=sys.stderr)
+    tell(*(f"{name} was given up: {error}" for name, error in outcome.failed))
     live = any(job.assignment.respondent.live for job in jobs)
     errors = show.errors(
         outcome.errors - outcome.refused if live else 0,
@@ -314,7 +312,7 @@ def _tell(
         outcome.reasons,
     )
     if advice := advice_on_cut(outcome.states):
-        print(f"hqm: {advice}.", file=sys.stderr)
+        tell(f"{advice}.")
     stored = sum(job.stored for job in jobs)
     recorded = [isinstance(job.assignment.respondent, RecordedRespondent) for job in jobs]
     counts = [f"read {outcome.read}"] if any(recorded) else []
@@ -326,11 +324,11 @@ def _tell(
         f"{stored + outcome.asked + outcome.read} answers are stored in {session.store.path}{left}"
     )
     if stop():
-        show.last_words(errors)
+        tell(*errors)
         print(f"hqm: interrupted: {state}. Go on with\n  {command()}", file=sys.stderr)
         raise typer.Exit(stop.status)
     if session.budget.reached:
-        show.last_words(errors)
+        tell(*errors)
         _end_at_the_bound(session, state)
     return not outcome.failed and outcome.errors == outcome.refused, errors
 
@@ -355,8 +353,7 @@ def _judge(session: Session) -> tuple[bool, list[str]]:
     quiet = session.options.output.quiet
     with interruption(quiet, is_idle) as stop, judging(quiet) as progress:
         outcome = session.judge(progress, stop)
-    for name, error in outcome.failed:
-        print(f"hqm: the judge {name} was given up: {error}", file=sys.stderr)
+    tell(*(f"the judge {name} was given up: {error}" for name, error in outcome.failed))
     print(f"judges asked {outcome.asked}, errors {outcome.errors}")
     if stop():
         what = f"the judges' replies are stored in {session.store.path}"
@@ -390,21 +387,22 @@ def print_summary(result: Audit, folder: Path) -> None:
     from hqm.scoring.rules import advice_on_cut
 
     cards = importlib.import_module("hqm.reports.benchmark_card")
-    if len(result.audits) == 1:
-        print(f"\n{cards.brief(result.audits[0], width())}")
-    else:
-        print(_several(result.audits))
-    advice = {
-        f"{audited.title}, {cell}: {said}."
-        for audited in result.audits
-        for cell, counts in audited.state_counts.items()
-        if (said := advice_on_cut(counts))
-    }
-    for line in sorted(advice)[:1]:
-        more = f" So with {len(advice) - 1} other administrations." if len(advice) > 1 else ""
-        print(f"{line}{more}")
-    print(f"wrote  {folder / 'report.html'}  evidence.html  audit.json  findings.csv")
-    print(f"next:  hqm report {shlex.quote(str(folder))} --to table.tex")
+    advice = sorted(
+        {
+            f"{audited.title}, {cell}: {said}."
+            for audited in result.audits
+            for cell, counts in audited.state_counts.items()
+            if (said := advice_on_cut(counts))
+        }
+    )
+    more = f" So with {len(advice) - 1} other administrations." if len(advice) > 1 else ""
+    single = len(result.audits) == 1
+    print_lines(
+        f"\n{cards.brief(result.audits[0], width())}" if single else _several(result.audits),
+        *(f"{line}{more}" for line in advice[:1]),
+        f"wrote  {folder / 'report.html'}  evidence.html  audit.json  findings.csv",
+        f"next:  hqm report {shlex.quote(str(folder))} --to table.tex",
+    )
 
 
 def _several(audits: Sequence[BenchmarkAudit]) -> str:

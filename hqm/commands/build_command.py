@@ -14,7 +14,7 @@ import typer
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW, WHAT, WHO, RunOptions
 from hqm.commands.shared import store_path, writable
-from hqm.commands.terminal import print_table
+from hqm.commands.terminal import print_lines, print_table
 from hqm.respondents.base import waiting
 from hqm.types import finite
 
@@ -253,13 +253,7 @@ def _show(built: Build) -> None:
     columns = ("part", "items", "answers", "words alone", "commonest answer", "counting words")
     print_table("", columns, rows)
     _show_types(built)
-    cue = measured.cue
-    if cue is not None:
-        shown = "more than chance explains" if cue.shown else "no more than chance explains"
-        print(
-            f"strongest cue of position, numbering or surface: {cue.cue} in {cue.name}, gain"
-            f" {cue.gain:+.3f}, {shown}"
-        )
+    cue, precision = measured.cue, measured.precision
     repeats = ", ".join(
         f"{measured.count(name)} {words}"
         for name, words in (
@@ -271,30 +265,34 @@ def _show(built: Build) -> None:
     of_pictures = f"{alike} pictures alike"
     if not measured.pictures_checked:
         of_pictures = "pictures not at hand, not compared"
-    print(f"duplicates: {repeats}; {of_pictures}")
-    print(
-        f"forms: {', '.join(built.forms) or 'none'}; {built.matched} of {len(measured.form)} items"
-        " have a matched item"
-    )
-    if (precision := measured.precision) is not None:
+    reviewed = "not measured; decide on review.csv and name it with --reviewed"
+    if precision is not None:
         asked = "" if precision.enough else " (100 are asked for)"
-        print(
-            f"people kept {precision.kept} of {precision.reviewed} reviewed items{asked}:"
+        reviewed = (
+            f"{precision.kept} of {precision.reviewed} reviewed items{asked}:"
             f" {precision.value:.3f} [{precision.low:.3f}, {precision.high:.3f}]"
         )
-    else:
-        print("people kept: not measured; decide on review.csv and name it with --reviewed")
-    for note in measured.notes:
-        print(f"note: {note}")
-    print(f"findings of a check: {', '.join(measured.codes) or 'none'}")
-    for promise in built.promises:
-        state = "promise kept:" if promise.kept else f"promise BROKEN by {promise.excess:.3f}:"
-        print(f"{state} {promise.sentence}; the limit is {promise.limit:g}")
     folder = shlex.quote(str(built.folder))
-    print(
+    print_lines(
+        f"strongest cue of position, numbering or surface: {cue.cue} in {cue.name}, gain"
+        f" {cue.gain:+.3f}, {'more' if cue.shown else 'no more'} than chance explains"
+        if cue is not None
+        else "",
+        f"duplicates: {repeats}; {of_pictures}",
+        f"forms: {', '.join(built.forms) or 'none'}; {built.matched} of {len(measured.form)} items"
+        " have a matched item",
+        f"people kept{' ' if precision is not None else ': '}{reviewed}",
+        *(f"note: {note}" for note in measured.notes),
+        f"findings of a check: {', '.join(measured.codes) or 'none'}",
+        *(
+            f"promise {'kept' if promise.kept else f'BROKEN by {promise.excess:.3f}'}:"
+            f" {promise.sentence}; the limit is {promise.limit:g}"
+            for promise in built.promises
+        ),
         f"next:\n  hqm check {folder} --strict\n  hqm audit {folder} -r hf/MODEL --out {folder}/out"
-        f"\n  hqm gate {folder}/out/audit.json --policy {folder}/policy.toml\nwhether {len(measured.form):,}"
-        f" items are enough:\n  hqm design {folder}/out/audit.json --target 'mdd<=.03'"
+        f"\n  hqm gate {folder}/out/audit.json --policy {folder}/policy.toml",
+        f"whether {len(measured.form):,} items are enough:",
+        f"  hqm design {folder}/out/audit.json --target 'mdd<=.03'",
     )
 
 
@@ -306,16 +304,13 @@ def _show_types(built: Build) -> None:
     types = ", ".join(
         f"{kind} {count}" for kind, count in sorted(built.measured.by_type.items()) if kind
     )
-    if built.claimed:
-        print(
-            f"types: {types}; each has the {least} items for a score of its own (standard error"
-            " .03)"
-        )
-    else:
-        print(
-            f"types: {types}; a score of its own takes {least} items (standard error .03), so that"
-            " the card claims no type and the items have it as `kind`"
-        )
+    alone = (
+        f"each has the {least} items for a score of its own (standard error .03)"
+        if built.claimed
+        else f"a score of its own takes {least} items (standard error .03), so that the card claims"
+        " no type and the items have it as `kind`"
+    )
+    print(f"types: {types}; {alone}")
 
 
 def _share(value: float) -> str:

@@ -14,7 +14,7 @@ from hqm.commands.designing import PricesFile
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW, JUDGES, WHAT, EveryTable, RunOptions, To
 from hqm.commands.shared import command, existing, find_audit, labelled
-from hqm.commands.terminal import print_table
+from hqm.commands.terminal import print_lines, print_report_table
 from hqm.errors import UsageError
 from hqm.files.whole import write_text
 
@@ -169,8 +169,8 @@ def _beside_people(
     study = compare_with_people(benchmark, criterion, scores, options.reading.metrics, recorded)
     tables = importlib.import_module("hqm.reports.compare_page").people_tables(study)
     for table in tables:
-        _print(table, table.caption, table.right)
-        print(*table.notes, sep="\n")
+        print_report_table(table)
+        print_lines(*table.notes)
     if to.suffix != ".html":
         layout = importlib.import_module("hqm.reports.latex_tables")
         write_text(to, layout.formatted(tables, to.suffix))
@@ -286,13 +286,6 @@ def _write(comparison: Comparison, to: Path, *, every: bool) -> None:
     print(f"wrote  {to}")
 
 
-def _print(table: Any, caption: str, right: Sequence[int]) -> None:
-    """Print a table of the reports, what stands small below a number beside it."""
-    columns = [column.title for column in table.columns]
-    rows = ([f"{cell.text} {cell.small}".rstrip() for cell in row] for row in table.rows)
-    print_table(caption, columns, rows, right=right)
-
-
 _LARGEST = 5
 """Differences that a terminal shows."""
 
@@ -302,13 +295,13 @@ def _show(comparison: Comparison) -> None:
     reports = importlib.import_module("hqm.reports.compare_page")
     print(reports.strongest(comparison))
     (made,) = reports.comparison_tables(comparison, every=False)
-    _print(made, "", range(1, len(made.columns)))
-    for sentence in reports.tests_said(comparison):
-        print(sentence)
+    print_report_table(replace(made, caption=""))
     differences = reports.beyond_chance(comparison)
-    for sentence in differences[:_LARGEST]:
-        print(f"  {sentence}")
-    if len(differences) > _LARGEST:
-        print(f"  and {len(differences) - _LARGEST} smaller ones: --to FILE.html shows all")
-    for sentence in (*reports.forecasts_said(comparison), *comparison.notes):
-        print(sentence)
+    more = len(differences) - _LARGEST
+    print_lines(
+        *reports.tests_said(comparison),
+        *(f"  {sentence}" for sentence in differences[:_LARGEST]),
+        f"  and {more} smaller ones: --to FILE.html shows all" if more > 0 else "",
+        *reports.forecasts_said(comparison),
+        *comparison.notes,
+    )

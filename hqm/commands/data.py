@@ -26,7 +26,7 @@ from hqm.commands.options import (
 )
 from hqm.commands.shared import find_audit, store_path, writable
 from hqm.commands.terminal import downloading, print_all, print_table
-from hqm.errors import UsageError
+from hqm.errors import UsageError, check_known
 from hqm.files.whole import write_text
 from hqm.respondents.base import waiting
 from hqm.respondents.kinds import all_kinds
@@ -344,13 +344,7 @@ def _rewritten(
 
 def show_known(what: str) -> None:
     """`hqm list`."""
-    if what not in KNOWN:
-        raise UsageError(
-            f"there are no {what!r} to list",
-            remedy=f"List {', '.join(KNOWN)}.",
-            given=what,
-            known=KNOWN,
-        )
+    check_known(what, KNOWN, f"there are no {what!r} to list", "List {}.")
     KNOWN[what]()
 
 
@@ -365,8 +359,7 @@ def _benchmarks() -> None:
             for name, of in ((name, card(name)) for name in names())
         ),
     )
-    for group, members in groups().items():
-        print_all(f"{group} = {' + '.join(members)}")
+    print_all(*(f"{group} = {' + '.join(members)}" for group, members in groups().items()))
 
 
 def _respondents() -> None:

@@ -14,7 +14,7 @@ import typer
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW, OUTPUT, WHAT, RunOptions
 from hqm.commands.shared import find_audit
-from hqm.commands.terminal import print_table
+from hqm.commands.terminal import print_lines, print_table
 from hqm.files.whole import write_text
 from hqm.respondents.base import waiting
 
@@ -125,21 +125,19 @@ def _show(made: Shortened) -> None:
 
     chosen = made.shortening
     several = "" if len(made.forms) == 1 else " in each of two forms without a common item"
-    print(
-        f"{made.folder}: {chosen.items:,} of the {chosen.of_items:,} items of"
-        f" {made.benchmark}{several}, chosen by {len(chosen.respondents)} respondents of"
-        f" {len(set(chosen.families))} families"
-    )
     errors = ", ".join(
         f"{name} {error:.4f}"
         for name, error in sorted(chosen.errors.items(), key=lambda pair: pair[1])
     )
-    print(
+    print_lines(
+        f"{made.folder}: {chosen.items:,} of the {chosen.of_items:,} items of"
+        f" {made.benchmark}{several}, chosen by {len(chosen.respondents)} respondents of"
+        f" {len(set(chosen.families))} families",
         f"method: {chosen.method}, {METHODS[chosen.method].words} (errors on families left out:"
-        f" {errors})"
+        f" {errors})",
+        _gain_said(chosen.gain_over_random, chosen.errors.get("random", math.nan)),
+        "what is lost, on families that did not choose the items:",
     )
-    print(_gain_said(chosen.gain_over_random, chosen.errors.get("random", math.nan)))
-    print("what is lost, on families that did not choose the items:")
     print_table(
         "",
         ("form", "metric", "mean error", "Kendall's tau", "intervals that hold", "half width"),
@@ -156,18 +154,21 @@ def _show(made: Shortened) -> None:
             for name, loss in calibration.loss.items()
         ),
     )
-    for name, agreement in made.calibrations[0].parallel.items():
-        reliable = agreement["reliability"]
-        shown = "not determined" if reliable is None else f"{reliable:.3f}"
-        print(f"reliability of the two forms in {name}, on the same families: {shown}")
-    if made.without_pictures:
-        print(
-            f"note: {made.without_pictures} pictures are not there to be copied; put them into"
-            f" {made.folder}/images"
-        )
+    reliable = {name: of["reliability"] for name, of in made.calibrations[0].parallel.items()}
     folder = shlex.quote(str(made.folder))
     second = f" --form b={folder}/forms/b.jsonl --forms original,b" if len(made.forms) > 1 else ""
-    print(f"next:\n  hqm check {folder}\n  hqm audit {folder} --out {folder}/out{second}")
+    print_lines(
+        *(
+            f"reliability of the two forms in {name}, on the same families:"
+            f" {'not determined' if value is None else f'{value:.3f}'}"
+            for name, value in reliable.items()
+        ),
+        f"note: {made.without_pictures} pictures are not there to be copied; put them into"
+        f" {made.folder}/images"
+        if made.without_pictures
+        else "",
+        f"next:\n  hqm check {folder}\n  hqm audit {folder} --out {folder}/out{second}",
+    )
 
 
 PricesFile = Annotated[
@@ -259,9 +260,7 @@ def design(
     )
     if out is not None:
         write_text(out, made.to_json())
-    print(
-        made.to_json() if options.output.as_json else made,
-        end="" if options.output.as_json else "\n",
-    )
-    if out is not None and not options.output.as_json:
-        print(f"wrote  {out}")
+    if options.output.as_json:
+        print(made.to_json(), end="")
+    else:
+        print_lines(str(made), f"wrote  {out}" if out is not None else "")

@@ -7,9 +7,10 @@ import shlex
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from itertools import groupby
+from types import SimpleNamespace
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup, TyperOption
@@ -17,7 +18,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from hqm.commands.interrupt import Interrupted
 from hqm.commands.options import HEADINGS, OPTIONS, OUTPUT
 from hqm.commands.terminal import telling_of_waits
-from hqm.errors import UsageError, meant
+from hqm.errors import UsageError, check_known, meant
 from hqm.respondents.kinds import all_kinds, embedded
 
 # --- what a shell offers at the Tab key ---
@@ -49,13 +50,9 @@ def completion_script(shell: str) -> str:
     UsageError
         There is none for this shell.
     """
-    if shell not in SHELLS:
-        raise UsageError(
-            f"there is no completion for the shell {shell!r}",
-            remedy=f"Write one of {', '.join(f'`hqm --completion {known}`' for known in SHELLS)}.",
-            given=shell,
-            known=SHELLS,
-        )
+    ways = tuple(f"`hqm --completion {known}`" for known in SHELLS)
+    remedy = f"Write one of {', '.join(ways)}."
+    check_known(shell, SHELLS, f"there is no completion for the shell {shell!r}", remedy)
     if shell == "bash":
         return _BASH
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
@@ -90,34 +87,18 @@ def _words(line: str) -> list[str]:
 # --- values ---
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A completion that a shell may offer."""
-
-    value: str
-    help: str = ""
-    type: str = "plain"
-
-
 def completions(
     command: str, name: str, flags: Sequence[str]
-) -> Callable[[], list[Candidate]] | None:
+) -> Callable[[], list[SimpleNamespace]] | None:
     """Return the possible values of an argument or option; None where only files are possible."""
-    values = next(
-        (
-            _VALUES[key]
-            for key in (*(f"{command} {each}" for each in (name, *flags)), name, *flags)
-            if key in _VALUES
-        ),
-        None,
-    )
-    return (
-        None
-        if values is None
-        else lambda: [
-            Candidate(*each) if isinstance(each, tuple) else Candidate(each) for each in values()
-        ]
-    )
+    keys = (*(f"{command} {each}" for each in (name, *flags)), name, *flags)
+    values = next((_VALUES[key] for key in keys if key in _VALUES), None)
+    if values is None:
+        return None
+    return lambda: [
+        SimpleNamespace(value=value, help=meaning, type="plain")
+        for value, meaning in (each if isinstance(each, tuple) else (each, "") for each in values())
+    ]
 
 
 def _benchmarks() -> Iterable[Any]:
@@ -127,32 +108,17 @@ def _benchmarks() -> Iterable[Any]:
 
 
 def _respondents() -> Iterable[Any]:
-
     return [*embedded(), *((f"{kind.name}/", kind.meaning) for kind in all_kinds())]
 
 
-def _listed() -> Iterable[Any]:
-    from hqm.commands.data import KNOWN
-
-    return KNOWN
-
-
 def _parsers() -> Iterable[Any]:
-    from hqm.scoring.parsers import PARSERS
-
-    return [(name, parser.source) for name, parser in sorted(PARSERS.items())]
-
-
-def _policies() -> Iterable[Any]:
-    from hqm.auditing.policy import POLICIES
-
-    return POLICIES
+    parsers = import_module("hqm.scoring.parsers").PARSERS
+    return [(name, parser.source) for name, parser in sorted(parsers.items())]
 
 
 def _codes() -> Iterable[Any]:
-    from hqm.benchmark.findings import CODES
-
-    return [(code.code, code.name) for code in CODES.values()]
+    codes = import_module("hqm.benchmark.findings").CODES.values()
+    return [(code.code, code.name) for code in codes]
 
 
 _VALUES: dict[str, Callable[[], Iterable[Any]]] = {
@@ -162,7 +128,7 @@ _VALUES: dict[str, Callable[[], Iterable[Any]]] = {
     "--judge": _respondents,
     "--rewriter": _respondents,
     "--parser": _parsers,
-    "--policy": _policies,
+    "--policy": lambda: import_module("hqm.auditing.policy").POLICIES,
     "--select": _codes,
     "--ignore": _codes,
     "--task": lambda: ("yes_no", "choice", "vqa", "caption"),
@@ -170,7 +136,7 @@ _VALUES: dict[str, Callable[[], Iterable[Any]]] = {
     "--scoring": lambda: ("official", "paper"),
     "--set": lambda: [f"{name}=" for name, option in OPTIONS.items() if option.setting],
     "--figure": lambda: ("error_budget", "leaderboard"),
-    "list what": _listed,
+    "list what": lambda: import_module("hqm.commands.data").KNOWN,
     "export what": _benchmarks,
     "export --to": lambda: ("inspect", "lmms-eval"),
 }

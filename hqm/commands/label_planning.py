@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -14,6 +15,7 @@ import typer
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW, OUTPUT, WHAT, WHO, RunOptions
 from hqm.commands.shared import existing, readable, session_of, store_path
+from hqm.commands.terminal import print_lines
 from hqm.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -185,10 +187,8 @@ def plan(
     if protocol:
         design, overlap = "same-items", 1.0
     if design not in DESIGNS:
-        what, remedy = (
-            f"there is no design {design!r}",
-            f"There are {', '.join((*DESIGNS, _PROTOCOL))}.",
-        )
+        remedy = f"There are {', '.join((*DESIGNS, _PROTOCOL))}."
+        what = f"there is no design {design!r}"
         raise UsageError(what, remedy=remedy, given=design, known=DESIGNS)
     names = tuple(name.strip() for name in raters.split(","))
     check_design(design, names, overlap, tau)
@@ -413,40 +413,34 @@ def _show(
         print(json.dumps(summary, ensure_ascii=False))
         return
     of = f" of {respondents} respondents" if respondents else ""
-    print(
+    each = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+    gold = summary["gold"]
+    print_lines(
         f"{len(drawn):,} of {made.population:,} {'answers' if respondents else 'items'}{of} to"
-        f" label, design {made.design}"
+        f" label, design {made.design}",
+        f"raters: {each}; {shared:,} labelled by all",
+        f"gold:   {gold:,} answers with a known label are mixed in" if gold else "",
+        *(_forecast_lines(expected, width, source, respondents) if expected is not None else ()),
+        f"plan:   {out}",
+        f"next:\n  hqm label serve {out}",
     )
-    print(
-        "raters: "
-        + ", ".join(f"{name} {count:,}" for name, count in counts.items())
-        + f"; {shared:,} labelled by all"
+
+
+def _forecast_lines(
+    expected: Forecast, width: float | None, source: str, respondents: int
+) -> Iterator[str]:
+    """How wide the intervals will be, and what that rests on."""
+    of_one = f", {expected.width_of_one:.3f} of a single respondent's"
+    several = respondents > 1 and isfinite(expected.width_of_one)
+    yield (
+        f"width:  {expected.width:.3f} from end to end is expected of the 95% interval of the mean"
+        f" corrected score{of_one if several else ''}"
     )
-    if summary["gold"]:
-        print(f"gold:   {summary['gold']:,} answers with a known label are mixed in")
-    if expected is not None:
-        of_one = expected.width_of_one
-        several = respondents > 1 and isfinite(of_one)
-        print(
-            f"width:  {expected.width:.3f} from end to end is expected of the 95% interval of the"
-            " mean corrected score"
-            + (f", {of_one:.3f} of a single respondent's" if several else "")
-        )
-        basis = (
-            f"from {source}"
-            if source
-            else "supposed: a second judge would show it, or say it with --expected-error"
-        )
-        print(
-            f"        supposing that {expected.supposed_error:.1%} of the scores are wrong"
-            f" ({basis})"
-        )
-        if width is not None:
-            needed = (
-                "no number of labels reaches it"
-                if expected.needed is None
-                else f"{expected.needed:,} labels"
-            )
-            print(f"        for a width of {width:g}: {needed}")
-    print(f"plan:   {out}")
-    print(f"next:\n  hqm label serve {out}")
+    basis = "supposed: a second judge would show it, or say it with --expected-error"
+    yield (
+        f"        supposing that {expected.supposed_error:.1%} of the scores are wrong"
+        f" ({f'from {source}' if source else basis})"
+    )
+    if width is not None:
+        needed = f"{expected.needed:,} labels" if expected.needed is not None else ""
+        yield f"        for a width of {width:g}: {needed or 'no number of labels reaches it'}"

@@ -6,7 +6,6 @@ import importlib
 import json
 import shlex
 import socket
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -17,7 +16,8 @@ import typer
 
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW, MACHINE, OUTPUT, WHAT, RunOptions
-from hqm.errors import DataError, UsageError
+from hqm.commands.terminal import print_lines, print_report_table, tell
+from hqm.errors import DataError, UsageError, check_known
 from hqm.files.whole import write_together
 
 if TYPE_CHECKING:
@@ -158,20 +158,19 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
 
 def _say_links(study: Study, links: Links, address: str, host: str) -> None:
     width = max(map(len, [*study.plan.raters, "owner"]))
-    print(
-        f"{len(study.plan.rows)} to label by {', '.join(study.plan.raters)} ({study.schema.title})."
+    raters = ", ".join(study.plan.raters)
+    print_lines(
+        f"{len(study.plan.rows)} to label by {raters} ({study.schema.title}).",
+        "A link for each rater; who has it can label under this name:",
+        *(f"  {who:{width}}  {address}/r/{links.raters[who]}" for who in study.plan.raters),
+        "Yours, with progress, agreement and disagreements:",
+        f"  {'owner':{width}}  {address}/owner/{links.owner}",
     )
-    print("A link for each rater; who has it can label under this name:")
-    for rater in study.plan.raters:
-        print(f"  {rater:{width}}  {address}/r/{links.raters[rater]}")
-    print("Yours, with progress, agreement and disagreements:")
-    print(f"  {'owner':{width}}  {address}/owner/{links.owner}")
     if host not in LOOPBACK:
-        warning = (
+        tell(
             "other machines can reach the page, and what is sent is not encrypted: put it behind a"
             " server with HTTPS."
         )
-        print(f"hqm: {warning}", file=sys.stderr)
     print("Stop with Ctrl-C; every label is stored at once.", flush=True)
 
 
@@ -198,7 +197,6 @@ def status(
     Gwet's AC1, each with its 95% interval. It can be asked while the page is open.
     """
     from hqm.commands.show import study_status
-    from hqm.commands.terminal import print_report_table
     from hqm.labels.study import Study, people_beside, status_of
 
     study = Study(plan, readonly=True)
@@ -212,7 +210,7 @@ def status(
         study_status(state)
         for table in tables:
             print_report_table(table)
-            print(*table.notes, sep="\n")
+            print_lines(*table.notes)
     if to is not None:
         if not tables:
             raise UsageError("there is no label yet", place=str(plan), remedy="Label first.")
@@ -230,33 +228,30 @@ def _beside_tables(beside: PeopleBeside) -> list[Any]:
         texts = (measured.name, str(measured.n), number, ends, *more)
         return tuple(tables.Text(text) for text in texts)
 
-    correlation = beside.correlation
-    note = "The benchmark's score is the mean of its verdicts on the same answers."
-    if correlation is not None:
-        note += (
-            f" Pearson's r over {correlation.n} respondents: {tables.number(correlation.value)}"
-            f" [{tables.number(correlation.low)}, {tables.number(correlation.high)}]."
-        )
-    made = [
-        tables.Table.of(
-            "People beside the benchmark",
-            ("respondent", "answers", "people", "95% interval", "benchmark"),
-            [row(each, tables.number(each.score)) for each in beside.respondents],
-            right=(1, 2, 4),
-            notes=(note,),
-        )
-    ]
-    if beside.raters:
-        made.append(
-            tables.Table.of(
-                "How often each rater errs",
-                ("rater", "labels", "wrong", "95% interval"),
-                [row(each) for each in beside.raters],
-                right=(1, 2),
-                notes=("Estimated from the raters' agreement (Dawid and Skene).",),
-            )
-        )
-    return made
+    r = beside.correlation
+    correlated = (
+        ""
+        if r is None
+        else f" Pearson's r over {r.n} respondents: {tables.number(r.value)}"
+        f" [{tables.number(r.low)}, {tables.number(r.high)}]."
+    )
+    respondents = tables.Table.of(
+        "People beside the benchmark",
+        ("respondent", "answers", "people", "95% interval", "benchmark"),
+        [row(each, tables.number(each.score)) for each in beside.respondents],
+        right=(1, 2, 4),
+        notes=(
+            "The benchmark's score is the mean of its verdicts on the same answers." + correlated,
+        ),
+    )
+    raters = tables.Table.of(
+        "How often each rater errs",
+        ("rater", "labels", "wrong", "95% interval"),
+        [row(each) for each in beside.raters],
+        right=(1, 2),
+        notes=("Estimated from the raters' agreement (Dawid and Skene).",),
+    )
+    return [respondents, *([raters] if beside.raters else [])]
 
 
 def items(
@@ -288,14 +283,12 @@ def items(
     study = Study(plan, readonly=True)
     reviewed = write_reviewed(study, out)
     study.close()
-    print(
-        f"kept {reviewed.kept}, changed {len(reviewed.changed)}, left out {len(reviewed.left_out)}"
-    )
-    print(
+    print_lines(
+        f"kept {reviewed.kept}, changed {len(reviewed.changed)}, left out {len(reviewed.left_out)}",
         f"unresolved {len(reviewed.unresolved)}, not reviewed {reviewed.unread} (these stay as they"
-        " are)"
+        " are)",
+        f"wrote  {out}",
     )
-    print(f"wrote  {out}")
 
 
 # --- hqm label export, hqm label import ---
@@ -346,14 +339,8 @@ def export(
     """
     from hqm.labels.label_export import LAYOUTS, export_labels, export_tasks
 
-    if layout not in ("labels", *LAYOUTS):
-        known = ("labels", *LAYOUTS)
-        raise UsageError(
-            f"there is no layout {layout!r}",
-            remedy=f"There are {', '.join(known)}.",
-            given=layout,
-            known=known,
-        )
+    known = ("labels", *LAYOUTS)
+    check_known(layout, known, f"there is no layout {layout!r}", "There are {}.")
     if layout == "labels":
         written = export_labels(plan)
         write_together({to: written.text})

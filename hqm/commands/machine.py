@@ -23,7 +23,7 @@ from hqm.commands.options import WHO, RunOptions
 from hqm.commands.terminal import print_json, width
 from hqm.errors import StoreError
 from hqm.respondents.base import waiting
-from hqm.version import __version__
+from hqm.version import __version__, installed_version
 
 if TYPE_CHECKING:
     from hqm.benchmark.card import Card
@@ -112,7 +112,9 @@ def _libraries(report: Report) -> None:
     """The requirements of HQM and of its extras, as the installed package states them."""
     folder, python = str(Path(__file__).resolve().parent.parent), platform.python_version()
     required = _requirements()
-    versions = {name: _version(name) for libraries in required.values() for name in libraries}
+    versions = {
+        name: installed_version(name) for libraries in required.values() for name in libraries
+    }
     unmet = {
         extra: [name for name, fits in libraries.items() if not fits]
         for extra, libraries in required.items()
@@ -156,20 +158,13 @@ def _requirements() -> dict[str, dict[str, bool]]:
 
     required: dict[str, dict[str, bool]] = {}
     for requirement in map(Requirement, importlib.metadata.requires("hqm-audit") or ()):
-        marker, installed = requirement.marker, _version(requirement.name)
+        marker, installed = requirement.marker, installed_version(requirement.name)
         fits = installed is not None and requirement.specifier.contains(installed, prereleases=True)
         for extra in ("", *EXTRAS):
             of_extra = marker is not None and "extra" in str(marker)
             if of_extra == bool(extra) and (marker is None or marker.evaluate({"extra": extra})):
                 required.setdefault(extra, {})[requirement.name] = fits
     return required
-
-
-def _version(name: str) -> str | None:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
 
 
 # --- where models run ---
@@ -211,7 +206,11 @@ def _torch() -> tuple[str | None, str | None, list[str]]:
     except ImportError:
         return None, None, []
     except (OSError, RuntimeError) as error:  # a library of the driver is missing or broken
-        return f"{_version('torch')} (broken: {str(error).splitlines()[0][:80]})", "none", []
+        return (
+            f"{installed_version('torch')} (broken: {str(error).splitlines()[0][:80]})",
+            "none",
+            [],
+        )
 
 
 # --- data ---

@@ -23,7 +23,7 @@ from hqm.benchmark.items import item_type, read_items
 from hqm.benchmark.log_benchmark import questions_of_logs
 from hqm.benchmark.new_items import parse_columns, read_questions
 from hqm.benchmark.new_sources import Gathered, open_source
-from hqm.errors import DataError, UsageError
+from hqm.errors import DataError, UsageError, check_known
 from hqm.files.cache import is_url
 from hqm.files.images import ImageSource, open_images
 from hqm.files.records import read_records, toml_value, write_records
@@ -111,13 +111,8 @@ def write_new_benchmark(
         column.
     """
     name = name_for(folder)
-    if task is not None and task not in get_args(Task):
-        raise UsageError(
-            f"there is no task {task!r}",
-            remedy=f"The tasks are {', '.join(get_args(Task))}.",
-            given=task,
-            known=get_args(Task),
-        )
+    if task is not None:
+        check_known(task, get_args(Task), f"there is no task {task!r}", "The tasks are {}.")
     options = {"pictures": images, "columns": ", ".join(columns), "a split": split}
     without = next((what for what, value in options.items() if value), None)
     if questions is None and without:
@@ -270,6 +265,11 @@ def _card(
     respondents: Sequence[str],
 ) -> str:
     types = _types(rows)
+    embedded = [
+        "",
+        "[respondents]          # the sample items' own; leave them out with your own items",
+        f"embedded = {toml_value(list(respondents))}",
+    ]
     lines = [
         f"name = {toml_value(name)}",
         f"title = {toml_value(about.title or _title(name))}",
@@ -284,15 +284,11 @@ def _card(
         "[data]",
         'items = "items.jsonl"',
         'images = "images"',
+        *(embedded if respondents else []),
+        "",
+        "[rai]                  # what only you know; the linter names what is empty",
+        *(f'{field} = ""' for field in RaiSection.model_fields),
     ]
-    if respondents:
-        lines += [
-            "",
-            "[respondents]          # the sample items' own; leave them out with your own items",
-        ]
-        lines += [f"embedded = {toml_value(list(respondents))}"]
-    lines += ["", "[rai]                  # what only you know; the linter names what is empty"]
-    lines += [f'{field} = ""' for field in RaiSection.model_fields]
     return "\n".join(lines) + "\n"
 
 

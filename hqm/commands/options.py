@@ -728,14 +728,13 @@ def _options() -> dict[str, Option]:
     return options
 
 
-def _path(path: str | Path | None) -> Path | None:
-    return None if path is None else Path(path)
-
-
 def _option(group: str, name: str, hint: Any, defaults: Any) -> Option:
     kind, info, *rest = get_args(hint)
-    plain = Written(kind, _path if kind == Path | None else lambda v: v, lambda value: value)
-    written = rest[0] if rest else plain
+    written = rest[0] if rest else Written(kind, lambda value: value, lambda value: value)
+    if kind == Path | None:
+        written = Written(
+            kind, lambda path: None if path is None else Path(path), lambda path: path
+        )
     default = getattr(defaults, name)
     keyword = inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from statistics import median
 from typing import Any
 
@@ -21,6 +20,7 @@ from hqm.judges.judge_models import Judging
 from hqm.respondents.base import Respondent
 from hqm.respondents.server_limits import Prices
 from hqm.store.database import Store
+from hqm.version import installed_version
 
 
 def record_of(
@@ -30,7 +30,9 @@ def record_of(
     packages = ("numpy", "pandas", "pillow", "scipy", "torch", "transformers", "openai")
     return {
         "python": platform.python_version(),
-        "packages": {name: installed for name in packages if (installed := _version(name))},
+        "packages": {
+            name: installed for name in packages if (installed := installed_version(name))
+        },
         "settings": {
             "runs": options.asking.times,
             "forms": list(dict.fromkeys([*options.what.forms, *options.what.form_files])),
@@ -58,13 +60,6 @@ def record_of(
             for b in benchmarks
         },
     }
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 # --- what the answers took, by which `hqm design` prices another study ---
@@ -115,11 +110,10 @@ def _used(store: Store, number: int, prices: Prices | None) -> dict[str, Any]:
     """
     usage = store.usage(number)
     timed, seconds = store.seconds(number)
-    measured: dict[str, Any] = {}
-    if usage.tokens_in:
-        measured |= {"tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out}
-    if timed:
-        measured["seconds"] = float(seconds) / timed
-    if prices is not None:
-        measured |= {"price_in": prices[0], "price_out": prices[1]}
+    tokens = {"tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out}
+    measured: dict[str, Any] = {
+        **(tokens if usage.tokens_in else {}),
+        **({"seconds": float(seconds) / timed} if timed else {}),
+        **({} if prices is None else {"price_in": prices[0], "price_out": prices[1]}),
+    }
     return {"answers": usage.answers, **measured} if measured else {}

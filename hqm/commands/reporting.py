@@ -13,7 +13,7 @@ import typer
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import OUTPUT, WHAT, EveryTable, PolicyFile, RunOptions
 from hqm.commands.shared import command, find_audit, report_files
-from hqm.commands.terminal import print_json
+from hqm.commands.terminal import print_json, print_lines
 from hqm.errors import UsageError
 from hqm.files.records import read_json
 from hqm.files.whole import write_together
@@ -136,9 +136,9 @@ def report(
         return
     if quote and to is None:
         for audit in joined.audits:
-            print(f"{audit.title}: {audit.statement}")
-            for quoted in cards.quotes(audit, joined.hqm_version):
-                print(f"  {quoted.title}: {quoted.sentence}")
+            quoted = cards.quotes(audit, joined.hqm_version)
+            sentences = (f"  {each.title}: {each.sentence}" for each in quoted)
+            print_lines(f"{audit.title}: {audit.statement}", *sentences)
         return
     content: str | bytes
     if quote and to is not None:
@@ -214,8 +214,9 @@ def _verify_statement(audit: Audit, text: str, as_json: bool) -> None:
     if as_json:
         print_json({"statement": str(read), "benchmark": title, "differences": list(apart)})
     elif apart:
-        print(f"this is not the statement of {title}: it has")
-        print("\n".join(f"  {line}" for line in apart))
+        print_lines(
+            f"this is not the statement of {title}: it has", *(f"  {line}" for line in apart)
+        )
     else:
         print(f"this is the statement of {title}: every number is the audit's")
     if apart:
@@ -248,15 +249,13 @@ def _verify(audit: Audit, signature: str, as_json: bool) -> None:
                 for i in estimate.intervals
             )
             shown = tables.estimate_text(estimate).text
-            print(
+            print_lines(
                 f"{name}: {estimate.indicator} of {estimate.metric} is"
-                f" {shown}{f' ({spans})' if spans else ''}"
-            )
-            print(
+                f" {shown}{f' ({spans})' if spans else ''}",
                 f"  from {estimate.n_respondents:,} respondents and {estimate.n_items:,} items;"
-                f" status {estimate.status}"
+                f" status {estimate.status}",
+                f"  {estimate.signature}",
             )
-            print(f"  {estimate.signature}")
     if not estimates:
         raise typer.Exit(1)
 

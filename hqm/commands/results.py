@@ -20,6 +20,7 @@ from hqm.commands.options import (
     RunOptions,
 )
 from hqm.commands.shared import benchmarks_named, session_of, writable
+from hqm.commands.terminal import print_lines
 from hqm.errors import UsageError
 
 
@@ -251,34 +252,35 @@ def _publish(
             )
         session = session_of(names, opened, options, offline=True)
         source = Source(organization, relationship)  # type: ignore[arg-type]
-        written = unscored = answers = 0
+        written = []
         for benchmark in session.benchmarks:
-            judges = session.judges(benchmark)
-            forms = tuple(
-                forms_held(opened, benchmark, session.forms_from_files(benchmark)).values()
-            )
-            respondents = session.stored_respondents(benchmark)
-            records = write_evaluations(
-                benchmark, session.answers, forms, respondents, out, judges=judges, source=source
-            )
-            for record in records:
-                written, answers, unscored = (
-                    written + 1,
-                    answers + record.answers,
-                    unscored + record.unscored,
-                )
+            forms = forms_held(opened, benchmark, session.forms_from_files(benchmark)).values()
+            for record in write_evaluations(
+                benchmark,
+                session.answers,
+                tuple(forms),
+                session.stored_respondents(benchmark),
+                out,
+                judges=session.judges(benchmark),
+                source=source,
+            ):
+                written.append(record)
                 print(
                     f"{record.benchmark}, {record.respondent}, form {record.form}, run"
                     f" {record.run}: {record.answers} answers, {record.unscored} not scored:"
                     f" {record.aggregate}"
                 )
-        if left := sum(otherwise_shown(opened, name) for name in names):
-            print(
-                f"{left} administrations without pictures, or with smaller ones, are left out: the"
-                " schema has no field for them"
-            )
-    print(f"{written} evaluations, {answers} answers, {unscored} not scored: {out}")
-    print(f"next:\n  cd {out} && every_eval_ever validate 'data/*/*/*/*'")
+        left = sum(otherwise_shown(opened, name) for name in names)
+    answers = sum(record.answers for record in written)
+    unscored = sum(record.unscored for record in written)
+    print_lines(
+        f"{left} administrations without pictures, or with smaller ones, are left out: the schema"
+        " has no field for them"
+        if left
+        else "",
+        f"{len(written)} evaluations, {answers} answers, {unscored} not scored: {out}",
+        f"next:\n  cd {out} && every_eval_ever validate 'data/*/*/*/*'",
+    )
 
 
 TOOLS = ("inspect", "lmms-eval")
@@ -413,5 +415,5 @@ def _import_logs(
                     options.output.as_json,
                 )
     if not options.output.as_json:
-        print(f"{outcome.read} new answers: {path}")
-        print(f"next:\n  hqm audit {name} --offline --store {path}")
+        after = f"next:\n  hqm audit {name} --offline --store {path}"
+        print_lines(f"{outcome.read} new answers: {path}", after)

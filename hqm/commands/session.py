@@ -44,7 +44,7 @@ from hqm.benchmark.registry import load_all
 from hqm.commands.options import Asking, RunOptions
 from hqm.commands.options import Judging as JudgingOptions
 from hqm.commands.record import record_of, study_costs
-from hqm.errors import UsageError
+from hqm.errors import UsageError, check_known
 from hqm.forms.make_forms import read_form
 from hqm.imports.human_labels import HUMAN, labelled_by
 from hqm.imports.log_answers import (
@@ -757,17 +757,11 @@ def _how_labels_are_used(options: JudgingOptions) -> dict[str, Any]:
         An option has a value that it does not know.
     """
     for name, value, known in (
-        ("pool", options.pool, POOLS),
+        ("pool", options.pool or POOLS[0], POOLS),
         ("stale", options.stale, STALES),
         *(("levels", level, LEVELS) for level in options.levels),
     ):
-        if value is not None and value not in known:
-            raise UsageError(
-                f"the setting {name} has no value {value!r}",
-                remedy=f"It has {', '.join(known)}.",
-                given=value,
-                known=known,
-            )
+        check_known(value, known, f"the setting {name} has no value {value!r}", "It has {}.")
     return {"pool": options.pool, "stale": options.stale, "levels": options.levels or ("model",)}
 
 

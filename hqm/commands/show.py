@@ -9,16 +9,16 @@ import importlib
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from hqm.commands.terminal import print_json, print_report_table, print_table
+from hqm.commands.terminal import print_json, print_lines, print_report_table, print_table, tell
 from hqm.respondents.kinds import kind_of
 from hqm.text import annotation
 
 if TYPE_CHECKING:
-    from hqm.administration.costs import Spent
+    from hqm.administration.costs import Bound, Spent
     from hqm.auditing.audit import Audit, BenchmarkAudit
     from hqm.auditing.gate import Gate
     from hqm.auditing.one_file import FileScore
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from hqm.lint import Checked, Selection
     from hqm.psychometrics import Stratum
     from hqm.published.table_audit import TableAudit
+    from hqm.published.table_contradictions import Contradiction
     from hqm.types import Form
 
 
@@ -57,7 +58,7 @@ def probability_counts(session: Session) -> None:
     for benchmark in session.benchmarks:
         for respondent in session.stored_respondents(benchmark):
             chances = session.answers.probabilities(benchmark, benchmark.original, respondent, 0)
-            known = sum(chance is not None for chance in chances)
+            known = len(chances) - chances.count(None)
             why = f" ({_WITHOUT})" if known < len(chances) else ""
             print(
                 f"{benchmark.name}, {respondent.name}: {known:,} of {len(chances):,} answers carry"
@@ -73,19 +74,18 @@ def expectations(result: Audit) -> None:
 
     for audited in result.audits:
         estimates = [e for e in audited.all_estimates if e.indicator.startswith("expected.")]
-        for estimate in estimates:
-            if estimate.value is None:
-                print(
-                    f"{audited.title}, {estimate.indicator} ({estimate.metric}) has no number:"
-                    f" {estimate.reason}."
-                )
-        if any(estimate.value is not None for estimate in estimates):
-            print(f"{audited.title}, expected from probabilities: {FLAGS['EXPECTED']}.")
-        if not estimates:
-            print(
-                f"{audited.title}: nothing is expected of reruns, no answer carries probabilities"
-                f" ({_WITHOUT})."
-            )
+        absent = [e for e in estimates if e.value is None]
+        title = audited.title
+        print_lines(
+            *(f"{title}, {e.indicator} ({e.metric}) has no number: {e.reason}." for e in absent),
+            f"{title}, expected from probabilities: {FLAGS['EXPECTED']}."
+            if len(absent) < len(estimates)
+            else "",
+            ""
+            if estimates
+            else f"{title}: nothing is expected of reruns, no answer carries probabilities"
+            f" ({_WITHOUT}).",
+        )
 
 
 # --- hqm label status ---
@@ -120,21 +120,19 @@ def study_status(status: StudyStatus) -> None:
         value = "-" if row.value is None else f"{row.value:.3f}"
         rows.append((row.name, value, row.reason or ends, str(row.n)))
     print_table("", ("agreement", "value", "95% interval", "answers"), rows, right=(1, 3))
-    print(f"disagreements: {status.disagreements}, settled {status.adjudicated}")
-    print("labels: " + ", ".join(f"{words} {count}" for words, count in status.choices.items()))
-    if status.width is None:
-        print("width: not yet known; it needs labels of answers about two pictures")
-        return
-    width = status.width
-    print(
-        f"mean label {width.mean:.3f}, 95% interval {width.low:.3f} to {width.high:.3f}, width"
-        f" {width.width:.3f}, by the labels alone"
+    width, expected = status.width, status.expected_width
+    print_lines(
+        f"disagreements: {status.disagreements}, settled {status.adjudicated}",
+        f"labels: {', '.join(f'{words} {count}' for words, count in status.choices.items())}",
+        "width: not yet known; it needs labels of answers about two pictures"
+        if width is None
+        else f"mean label {width.mean:.3f}, 95% interval {width.low:.3f} to {width.high:.3f}, width"
+        f" {width.width:.3f}, by the labels alone",
+        ""
+        if width is None or expected is None
+        else f"the plan expects {expected:.3f} for the corrected mean score, for which the audit"
+        " uses the scores of all answers too",
     )
-    if status.expected_width is not None:
-        print(
-            f"the plan expects {status.expected_width:.3f} for the corrected mean score, for which"
-            " the audit uses the scores of all answers too"
-        )
 
 
 # --- logs and corrected keys ---
@@ -176,10 +174,10 @@ def judgements(taken_files: TakenJudgements | None) -> None:
     """Print how the rows of files of judgements were matched, on the error stream: the results may
     be JSON.
     """
-    for matching in taken_files.matchings if taken_files else ():
-        print(f"judgements: {matching.sentence}", file=sys.stderr)
-    for note in taken_files.notes if taken_files else ():
-        print(f"judgements: note: {note}", file=sys.stderr)
+    if taken_files is not None:
+        matched = [matching.sentence for matching in taken_files.matchings]
+        notes = [f"note: {note}" for note in taken_files.notes]
+        print_lines(*(f"judgements: {line}" for line in (*matched, *notes)), to=sys.stderr)
 
 
 def taken(
@@ -199,10 +197,7 @@ def taken(
             }
         )
         return
-    for note in logs.notes:
-        print(f"note: {note}")
-    for matching in logs.matchings:
-        print(matching.sentence)
+    print_lines(*(f"note: {note}" for note in logs.notes), *(m.sentence for m in logs.matchings))
     for comparison in scores:
         recorded_scores(comparison)
     print(logs.sentence)
@@ -212,9 +207,9 @@ def logs_taken(benchmarks: Sequence[LogBenchmark | str]) -> None:
     """How the rows of logs found their questions, of the benchmarks that are made from logs."""
     for benchmark in benchmarks:
         if not isinstance(benchmark, str):
-            for note in (*benchmark.taken.notes, *benchmark.notes):
-                print(f"note: {note}", file=sys.stderr)
-            print(f"{benchmark.card.title}: {benchmark.taken.sentence}", file=sys.stderr)
+            notes = (f"note: {note}" for note in (*benchmark.taken.notes, *benchmark.notes))
+            matched = f"{benchmark.card.title}: {benchmark.taken.sentence}"
+            print_lines(*notes, matched, to=sys.stderr)
 
 
 def recorded_scores(compared: Mapping[str, Any]) -> None:
@@ -244,12 +239,11 @@ _MOST = 20
 
 def stopped_run(run: StoppedRun) -> None:
     """Print the respondents that stopped, the pairs, and how many answers were saved."""
-    tables = _tables()
+    tables, name = _tables(), run.benchmark
     asked, of = run.items
-    if run.note:
-        print(f"{run.benchmark}: {run.note}")
+    print_lines(f"{name}: {run.note}" if run.note else "")
     print_table(
-        f"{run.benchmark} until {run.rule}: {run.metric} of the full benchmark",
+        f"{name} until {run.rule}: {run.metric} of the full benchmark",
         ("respondent", "items", "of", run.metric, "95% at any time", "stopped when"),
         (
             (
@@ -264,29 +258,27 @@ def stopped_run(run: StoppedRun) -> None:
         ),
         right=(1, 2, 3, 4),
     )
-    left = [name for name in run.names if name not in {at.respondent for at in run.stops}]
-    if left:
-        print(f"{run.benchmark}: not stopped by the rule yet: {', '.join(left)}")
-    if run.pairs:
-        states = Counter(pair.state for pair in run.pairs)
-        print(f"pairs: {', '.join(f'{count} {state}' for state, count in states.items())}")
+    left = [who for who in run.names if who not in {at.respondent for at in run.stops}]
+    states = Counter(pair.state for pair in run.pairs)
     shown = run.pairs
     if len(shown) > _MOST:
         shown = tuple(pair for pair in shown if pair.state != "separated")[:_MOST]
-    for pair in shown:
-        state: str = pair.state
-        if state == "within":
-            state = f"not separated by more than {run.rule.separated:g}"
-        print(
-            f"  {state}: {run.names[pair.first]} and"
+    words = {"within": f"not separated by more than {run.rule.separated or 0:g}"}
+    counts = ", ".join(f"{count} {state}" for state, count in states.items())
+    print_lines(
+        f"{name}: not stopped by the rule yet: {', '.join(left)}" if left else "",
+        f"pairs: {counts}" if counts else "",
+        *(
+            f"  {words.get(pair.state, pair.state)}: {run.names[pair.first]} and"
             f" {run.names[pair.second]}, {tables.number(pair.difference)} after"
             f" {pair.pictures} pictures"
-        )
-    if of:
-        print(
-            f"{run.benchmark}: {asked:,} of {of:,} answers of the first run were asked for,"
-            f" {tables.percent(1 - asked / of)} saved"
-        )
+            for pair in shown
+        ),
+        f"{name}: {asked:,} of {of:,} answers of the first run were asked for,"
+        f" {tables.percent(1 - asked / of)} saved"
+        if of
+        else "",
+    )
 
 
 # --- hqm check, hqm new ---
@@ -337,11 +329,11 @@ def _print_findings(rows: Sequence[Mapping[str, Any]]) -> None:
 
     for finding in rows:
         place = f"{finding['place']}: " if finding["place"] else ""
-        print(f"  {finding['code']} {finding['name']}: {place}{finding['sentence']}")
-        for example in finding["examples"]:
-            print(f"      {example}")
-        if finding["code"].startswith("F"):
-            print(f"      -> {finding['remedy']}")
+        print_lines(
+            f"  {finding['code']} {finding['name']}: {place}{finding['sentence']}",
+            *(f"      {example}" for example in finding["examples"]),
+            f"      -> {finding['remedy']}" if finding["code"].startswith("F") else "",
+        )
     counts = Counter(finding["severity"] for finding in rows)
     tally = ", ".join(
         f"{counts[severity]} {severity}{'' if counts[severity] == 1 else 's'}"
@@ -378,22 +370,24 @@ def gate(result: Gate, github: bool, as_json: bool) -> None:
         for test in result.tests:
             if test.benchmark == name:
                 spared = " (not required)" if not test.required else ""
-                print(f"  {test.outcome:12}  {test.what}{spared}: {test.sentence}")
-                if test.remedy:
-                    print(f"  {'':12}    -> {test.remedy}")
+                print_lines(
+                    f"  {test.outcome:12}  {test.what}{spared}: {test.sentence}",
+                    f"  {'':12}    -> {test.remedy}" if test.remedy else "",
+                )
     why = dict.fromkeys(
-        (test.what, test.reason) for test in result.tests if test.outcome != "PASS" and test.reason
+        f"  {test.what}: {test.reason}"
+        for test in result.tests
+        if test.outcome != "PASS" and test.reason
     )
-    if why:
-        print("why the policy asks for it:")
-    for what, reason in why:
-        print(f"  {what}: {reason}")
     counts = Counter(str(test.outcome) for test in result.tests)
     order = ("PASS", "FAIL", "UNDECIDED", "NOT MEASURED")
     outcomes = ", ".join(f"{counts[outcome]} {outcome}" for outcome in order)
-    print(f"policy {result.policy}: {'passed' if result.passed else 'not passed'} ({outcomes})")
-    for line in result.annotations() if github else ():
-        print(line)
+    print_lines(
+        "why the policy asks for it:" if why else "",
+        *why,
+        f"policy {result.policy}: {'passed' if result.passed else 'not passed'} ({outcomes})",
+        *(result.annotations() if github else ()),
+    )
 
 
 def forms(name: str, original: Form, parallel: Form, examples: int) -> None:
@@ -418,16 +412,15 @@ def forms(name: str, original: Form, parallel: Form, examples: int) -> None:
     same = sum(
         item.prompt == original.by_id[item.id].prompt for item in parallel.items if item.options
     )
-    if same:
-        print(f"  of these, only the order of the options varies: {same}")
-    for change, count in count_modes(original, parallel).items():
-        print(f"  changed from {change}: {count}")
-    for reason, count in count_reasons(parallel).items():
-        print(f"  left out, {reason}: {count}")
-    for out in parallel.left_out[:20]:
-        print(f"  left out {out.id}: {out.prompt!r} ({out.reason})")
-    if len(parallel.left_out) > 20:
-        print(f"  ... and {len(parallel.left_out) - 20} more; --out writes all of them")
+    modes, reasons = count_modes(original, parallel), count_reasons(parallel)
+    more = len(parallel.left_out) - 20
+    print_lines(
+        f"  of these, only the order of the options varies: {same}" if same else "",
+        *(f"  changed from {change}: {count}" for change, count in modes.items()),
+        *(f"  left out, {reason}: {count}" for reason, count in reasons.items()),
+        *(f"  left out {out.id}: {out.prompt!r} ({out.reason})" for out in parallel.left_out[:20]),
+        f"  ... and {more} more; --out writes all of them" if more > 0 else "",
+    )
 
 
 def _question(item: Any) -> str:
@@ -441,13 +434,11 @@ def plan(made: Plan, as_json: bool) -> None:
     """Print what a run would ask, take and cost (`hqm audit --dry-run`)."""
     forecasts = made.forecasts
     columns = [asdict(forecast) for forecast in forecasts.values()]
-    totals: dict[str, Any] = {}
-    for key in columns[0]:
-        values = [column[key] for column in columns if column[key] is not None]
-        totals[key] = sum(values) if values else None
+    known = {key: [c[key] for c in columns if c[key] is not None] for key in columns[0]}
+    totals = {key: sum(values) if values else None for key, values in known.items()}
+    totals |= {"measured": all(known["measured"])}
     if sum(layout.engines > 0 for layout in made.layouts) > 1:  # at best all beside each other
-        totals["seconds_least"] = max(column["seconds_least"] for column in columns)
-    totals["measured"] = all(column["measured"] for column in columns)
+        totals |= {"seconds_least": max(known["seconds_least"])}
     if as_json:
         limits = [{**asdict(bound), "ends_it": bound.ends_it} for bound in made.bounds]
         print_json(
@@ -478,46 +469,43 @@ def plan(made: Plan, as_json: bool) -> None:
         right=range(2, 10),
         total=("total", "", *_numbers(totals)),
     )
+    layouts = made.layouts if any(own.gpus or own.misfit for own in made.layouts) else ()
+    engines = sum(layout.engines for layout in layouts)
+    gpus = sum(layout.engines * layout.gpus for layout in layouts)
     read = sum(
         forecast.distinct - forecast.stored
         for (who, _), forecast in forecasts.items()
         if who.startswith("recorded/")
     )
-    if read:
-        print(f"{read:,} recorded answers are to be read; nobody is asked for them.")
-    if not totals["measured"]:
-        print("? assumed: the store has not seen this respondent answer yet. Tokens out: at most.")
-    if any(layout.gpus or layout.misfit for layout in made.layouts):
-        engines = sum(layout.engines for layout in made.layouts)
-        gpus = sum(layout.engines * layout.gpus for layout in made.layouts)
-        print(f"{len(made.layouts)} models, {engines} engines on {gpus:g} GPUs:")
-        for layout in made.layouts:
-            print(layout.misfit or f"{layout.model.name}: {layout}")
-    for judge, count in made.judging.items():
-        print(
+    print_lines(
+        f"{read:,} recorded answers are to be read; nobody is asked for them." if read else "",
+        ""
+        if totals["measured"]
+        else "? assumed: the store has not seen this respondent answer yet. Tokens out: at most.",
+        f"{len(layouts)} models, {engines} engines on {gpus:g} GPUs:" if layouts else "",
+        *(own.misfit or f"{own.model.name}: {own}" for own in layouts),
+        *(
             f"judge {judge}: {count} questions about stored answers so far; a later stage, or new"
             " answers, ask more."
-        )
-    for bound in made.bounds:
-        outcome = "could end the command" if bound.ends_it else "would not be reached"
-        if bound.least > bound.limit:
-            outcome = "would end the command"
-        needed = f"{bound.needed:,.10g}"
-        if bound.least != bound.needed:
-            needed = f"{bound.least:,.10g} to {needed}"
-        print(f"{bound.option} {bound.limit:,.10g} {outcome}: {needed} are planned.")
-    if made.bounds and made.judging:
-        print(
-            "The judges' further questions, and their tokens and cost, come on top of what is"
-            " planned."
-        )
-    last_words(errors(0, made.refused, {}))
-    for name, (gone, all_) in made.images.items():
-        if gone:
-            print(
-                f"{name}: {all_ - gone} of {all_} pictures are there; {gone} are to be fetched, and"
-                " are counted as if they were there."
-            )
+            for judge, count in made.judging.items()
+        ),
+        *map(_bound, made.bounds),
+        "The judges' further questions, and their tokens and cost, come on top of what is planned."
+        if made.bounds and made.judging
+        else "",
+    )
+    tell(*errors(0, made.refused, {}))
+    missing_images(made.images, "{gone} are to be fetched, and are counted as if they were there")
+
+
+def _bound(bound: Bound) -> str:
+    outcome = "could end the command" if bound.ends_it else "would not be reached"
+    if bound.least > bound.limit:
+        outcome = "would end the command"
+    needed = f"{bound.needed:,.10g}"
+    if bound.least != bound.needed:
+        needed = f"{bound.least:,.10g} to {needed}"
+    return f"{bound.option} {bound.limit:,.10g} {outcome}: {needed} are planned."
 
 
 def _numbers(of: Mapping[str, Any], unpriced: str = "") -> list[str]:
@@ -547,23 +535,17 @@ def errors(again: int, final: int, why: Mapping[str, int]) -> list[str]:
     >>> errors(0, 0, {})
     []
     """
-    parts = []
-    if again:
-        parts.append(f"{again} answers are errors; run the same command again to ask them again.")
-    if final:
-        parts.append(
-            f"{final} questions were turned away by the server for good, or replied to without an"
-            " answer, and are not asked again; --retry-errors asks them."
-        )
-    if why:
-        parts.append(f"{'; '.join(reasons(why))}.")
-    return [" ".join(parts)] if parts else []
-
-
-def last_words(sentences: Iterable[str]) -> None:
-    """Print what a command has to say last."""
-    for sentence in sentences:
-        print(f"hqm: {sentence}", file=sys.stderr)
+    sentences = (
+        f"{again} answers are errors; run the same command again to ask them again."
+        if again
+        else "",
+        f"{final} questions were turned away by the server for good, or replied to without an"
+        " answer, and are not asked again; --retry-errors asks them."
+        if final
+        else "",
+        f"{'; '.join(reasons(why))}." if why else "",
+    )
+    return [" ".join(filter(None, sentences))] if any(sentences) else []
 
 
 _VARYING = re.compile(
@@ -595,14 +577,18 @@ def reasons(errors: Mapping[str, int]) -> Iterator[str]:
         yield f"... and {len(counts) - _REASONS} other reasons; the report counts all of them"
 
 
-def missing_images(missing: Mapping[str, tuple[int, int]]) -> None:
-    """Print how many pictures are missing, before anything is asked."""
-    for name, (gone, all_) in missing.items():
-        if gone:
-            print(
-                f"{name}: {all_ - gone} of {all_} pictures are there; the questions on the {gone}"
-                " others become errors."
-            )
+def missing_images(
+    images: Mapping[str, tuple[int, int]],
+    what: str = "the questions on the {gone} others become errors",
+) -> None:
+    """Print how many pictures of each benchmark are missing, and what becomes of them."""
+    print_lines(
+        *(
+            f"{name}: {all_ - gone} of {all_} pictures are there; {what.format(gone=gone)}."
+            for name, (gone, all_) in images.items()
+            if gone
+        )
+    )
 
 
 def spent(totals: Sequence[Spent]) -> None:
@@ -635,13 +621,15 @@ def fetched(results: Mapping[Card, Sequence[Fetched]], as_json: bool) -> None:
         )
         for file in files:
             missing = file.state == "missing"
-            print(f"  {file.state:10} {file.path}{' (optional)' * (file.optional and missing)}")
-            if missing:
-                print(f"             {file.how}")
-        if about["images"]:
-            print(
-                f"  pictures   {about['images']} {about['images_url']} ({about['images_licence']})"
+            print_lines(
+                f"  {file.state:10} {file.path}{' (optional)' * (file.optional and missing)}",
+                f"             {file.how}" if missing else "",
             )
+        print_lines(
+            f"  pictures   {about['images']} {about['images_url']} ({about['images_licence']})"
+            if about["images"]
+            else ""
+        )
 
 
 # --- hqm score, hqm table, hqm audit --all ---
@@ -651,43 +639,43 @@ def file_score(score: FileScore, as_json: bool) -> None:
     """Print the scores of one file of answers."""
     from hqm.scoring.rules import advice_on_cut
 
-    for note in score.notes:
-        print(f"hqm: {note}", file=sys.stderr)
+    tell(*score.notes)
     if as_json:
         print_json(score.to_dict())
         return
-    part = f" {score.part}" if score.part else ""
+    about = f"{score.benchmark} {score.part}".rstrip()
     reader = f", mode {score.mode}" if score.mode else ""
     if score.parser:
         reader = f", parser {score.parser}"
     states = ", ".join(f"{state} {n}" for state, n in score.states.items())
-    print(
-        f"{score.benchmark}{part}: {score.scoring} scoring{reader}, {score.n} items,"
-        f" {score.unscored} unscored ({states})"
-    )
-    if score.scoring == "official" and not score.withheld:
-        print(
-            "official: answers are read and counted as the release does; refused and empty ones"
-            " count with --set withheld=official only"
-        )
-    if advice := advice_on_cut(score.states):
-        print(f"{score.benchmark}{part}: {advice}")
-    flag = f"  WITHHELD {score.withheld}" if score.withheld else ""
+    advice, by_key = advice_on_cut(score.states), score.by_key
     values = _by_name(score.metrics, score.by_part)
     wide = max(24, *map(len, values))
-    corrected = _by_name(score.by_key.get("metrics", {}), score.by_key.get("by_part", {}))
-    if score.by_key:
-        print(
-            f"by the key {score.by_key['key']}: {score.by_key['changed']} targets are others,"
-            f" {score.by_key['left_out']} items are left out as ambiguous, {score.by_key['n']} are"
-            " left"
-        )
-        print(f"  {'':{wide}} {'release':22} corrected key")
+    corrected = _by_name(by_key.get("metrics", {}), by_key.get("by_part", {}))
+    flag = f"  WITHHELD {score.withheld}" if score.withheld else ""
+    print_lines(
+        f"{about}: {score.scoring} scoring{reader}, {score.n} items,"
+        f" {score.unscored} unscored ({states})",
+        "official: answers are read and counted as the release does; refused and empty ones count"
+        " with --set withheld=official only"
+        if score.scoring == "official" and not score.withheld
+        else "",
+        f"{about}: {advice}" if advice else "",
+        *(
+            (
+                f"by the key {by_key['key']}: {by_key['changed']} targets are others,"
+                f" {by_key['left_out']} items are left out as ambiguous, {by_key['n']} are left",
+                f"  {'':{wide}} {'release':22} corrected key",
+            )
+            if by_key
+            else ()
+        ),
+    )
     for name, value in values.items():
         beside = f"{_exact(corrected[name])}" if name in corrected else ""
         print(f"  {name:{wide}} {_exact(value):{22 if beside else 0}} {beside}".rstrip() + flag)
-    for name, value in score.criterion.items():
-        print(f"  people.{name:17} {_exact(value)}{flag}")
+    labels = score.criterion.items()
+    print_lines(*(f"  people.{name:17} {_exact(value)}{flag}" for name, value in labels))
     if score.recorded:
         recorded_scores(score.recorded)
     print(score.signature)
@@ -724,38 +712,40 @@ def table_audit(audit: TableAudit) -> None:
         ),
         right=(2, 3),
     )
-    for flag in audit.flags:
-        print(f"{flag['flag']}: {flag['sentence']}; {flag['what_to_do']}.")
-    for note in audit.notes:
-        print(f"note: {note}.")
-    for each in audit.contradictions:
-        v = each.violation
-        cell = ", ".join(part for part in (v.row, v.column) if part)
-        unless = f"; possible only if {each.unless}" if each.unless else ""
-        print(f"{v.kind}: {cell} = {v.printed}: {v.reason}{unless}")
-    print(audit.checked.sentence())
+    print_lines(
+        *(f"{flag['flag']}: {flag['sentence']}; {flag['what_to_do']}." for flag in audit.flags),
+        *(f"note: {note}." for note in audit.notes),
+        *map(_contradiction, audit.contradictions),
+        audit.checked.sentence(),
+    )
+
+
+def _contradiction(each: Contradiction) -> str:
+    v = each.violation
+    cell = ", ".join(part for part in (v.row, v.column) if part)
+    unless = f"; possible only if {each.unless}" if each.unless else ""
+    return f"{v.kind}: {cell} = {v.printed}: {v.reason}{unless}"
 
 
 def coefficients(result: Audit) -> None:
     """Print the table of indicators of every benchmark, and what else was measured."""
     for audited in result.audits:
-        n = len(audited.respondents)
-        print(f"\n{audited.title}: {audited.n_items} items, {n} respondent{'' if n == 1 else 's'}")
-        missing = audited.state_counts.get(audited.reference, {}).get("missing", 0)
-        if missing:
-            print(
-                f"{missing} of {n * audited.n_items} answers are missing: every number is about the"
-                " answers that there are."
-            )
         side = importlib.import_module("hqm.reports.side_tables")
-        if audited.stopped:
-            print(side.stopped(audited))
+        n = len(audited.respondents)
+        missing = audited.state_counts.get(audited.reference, {}).get("missing", 0)
+        print_lines(
+            f"\n{audited.title}: {audited.n_items} items, {n} respondent{'' if n == 1 else 's'}",
+            f"{missing} of {n * audited.n_items} answers are missing: every number is about the"
+            " answers that there are."
+            if missing
+            else "",
+            side.stopped(audited),
+        )
         _indicators(audited)
         scores = [side.full_scores(audited), *side.resolution_tables(audited)]
-        for table in (each for each in scores if each is not None):
+        for table in filter(None, scores):
             print_report_table(table)
-        for sentence in side.remarks(audited):
-            print(sentence)
+        print_lines(*side.remarks(audited))
 
 
 def _indicators(audited: BenchmarkAudit) -> None:
@@ -772,5 +762,4 @@ def _indicators(audited: BenchmarkAudit) -> None:
         )
     texts = (tuple(cell.text for cell in row) for row in rows)
     print_table("", brief.titles, texts, right=brief.right)
-    for note in () if alone else brief.notes:
-        print(note)
+    print_lines(*(() if alone else brief.notes))

@@ -76,13 +76,14 @@ def print_report_table(table: Any) -> None:
     """Print a table of a report, its caption where it stands for a metric; the small text under a
     number stands beside it.
     """
-    rows = [[f"{cell.text} {_beside(cell.small)}".rstrip() for cell in row] for row in table.rows]
+    rows = [[_with_small(cell.text, cell.small) for cell in row] for row in table.rows]
     print_table(table.caption, table.titles, rows, right=table.right)
 
 
-def _beside(small: str) -> str:
-    """Put what is no interval in brackets."""
-    return small if small.startswith("[") or not small else f"({small})"
+def _with_small(text: str, small: str) -> str:
+    """A cell in one line, in which what is no interval stands in brackets."""
+    plain = not small or small.startswith(("[", "at least", "no lower end", "above"))
+    return f"{text} {small}".rstrip() if plain else f"{text} ({small})"
 
 
 def print_all(*things: Any) -> None:
@@ -147,6 +148,17 @@ def _as_lists(table: Table, room: int) -> Iterator[str]:
                 )
 
 
+def print_lines(*lines: str, to: TextIO | None = None) -> None:
+    """Print lines, empty ones left out."""
+    for line in filter(None, lines):
+        print(line, file=to)
+
+
+def tell(*sentences: str) -> None:
+    """Print sentences on the error stream, under the program's name."""
+    print_lines(*(f"hqm: {sentence}" for sentence in sentences), to=sys.stderr)
+
+
 def print_json(value: Any) -> None:
     """Print a value as JSON, nothing rounded."""
     print(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
@@ -161,36 +173,6 @@ FIRST, THEN = 5.0, (15.0, 30.0, 60.0)
 """Seconds until the first line about a wait and the next three; then one every minute."""
 _LINE = 30.0
 """Seconds between two lines of progress where there are no bars."""
-
-
-@contextmanager
-def bars(jobs: Sequence[Job], quiet: bool = False) -> Iterator[Progress]:
-    """Show progress while the block runs. Call the yielded function with a job and new answers."""
-    todo = [job for job in jobs if job.todo]
-    if quiet or not todo:
-        yield lambda _job, _count: None
-        return
-    total = sum(len(job.todo) for job in todo)
-    if not can_redraw(sys.stderr):
-        lines = _ProgressLines("answers", total)
-        yield lambda _job, count: lines.advance(count)
-        return
-    with _shown("answers") as shown:
-        everything = shown.add_task("all", total=total)
-        tasks: dict[tuple[str, str], int] = {}
-        sizes: dict[tuple[str, str], int] = {}
-        for job in todo:
-            key = _key(job)
-            sizes[key] = sizes.get(key, 0) + len(job.todo)
-
-        def advance(job: Job, count: int) -> None:
-            key = _key(job)
-            if key not in tasks:  # a bar appears when its respondent's turn comes
-                tasks[key] = shown.add_task(" · ".join(key), total=sizes[key])
-            shown.advance(tasks[key], count)
-            shown.advance(everything, count)
-
-        yield advance
 
 
 Counted = Callable[[str, int, int], None]
@@ -219,7 +201,7 @@ def _counting(bar: str, line: str, of: str, quiet: bool) -> Iterator[Counted]:
         def say(name: str, done: int, total: int) -> None:
             # a later stage of a judge asks more: the total grows as it becomes known
             total = max(done, total) if total else 0
-            lines.setdefault(name, _ProgressLines(line.format(name), total)).reach(done, total)
+            lines.setdefault(name, _ProgressLines(line.format(name))).reach(done, total)
 
         yield say
         return
@@ -232,6 +214,27 @@ def _counting(bar: str, line: str, of: str, quiet: bool) -> Iterator[Counted]:
                 tasks[name] = shown.add_task(bar.format(name), total=None)
             totals[name] = max(totals[name], done, total) if total else 0
             shown.update(tasks[name], completed=done, total=totals[name] or None)
+
+        yield advance
+
+
+@contextmanager
+def bars(jobs: Sequence[Job], quiet: bool = False) -> Iterator[Progress]:
+    """Show progress while the block runs. Call the yielded function with a job and new answers."""
+    sizes = Counter[str]()
+    for job in jobs:
+        sizes[_name(job)] += len(job.todo)
+    done = Counter[str]()
+    redraws = can_redraw(sys.stderr)
+    with _counting("{}", "answers", "answers", quiet or not sizes.total()) as show:
+        show("all", 0, sizes.total())
+
+        def advance(job: Job, count: int) -> None:
+            name = _name(job)
+            done[name] += count
+            if redraws:  # a bar appears when its respondent's turn comes
+                show(name, done[name], sizes[name])
+            show("all", done.total(), sizes.total())
 
         yield advance
 
@@ -306,15 +309,12 @@ def _duration(seconds: float) -> str:
 class _ProgressLines:
     """Progress as a line now and then."""
 
-    def __init__(self, what: str, total: int) -> None:
-        self.what, self.total, self.done = what, total, 0
+    def __init__(self, what: str) -> None:
+        self.what = what
         self._began = self._last = time.monotonic()
 
-    def advance(self, count: int) -> None:
-        self.reach(self.done + count, self.total)
-
     def reach(self, done: int, total: int) -> None:
-        self.done, self.total, now = done, total, time.monotonic()
+        now = time.monotonic()
         if now - self._last < _LINE or not done:
             return
         self._last = now
@@ -351,18 +351,15 @@ def _columns(of: str, room: int) -> list[Any]:
 
     # a long name loses its end before a number does
     first = Column(no_wrap=True, overflow="ellipsis", ratio=1, min_width=8)
-    columns: list[Any] = [progress.TextColumn("{task.description}", table_column=first)]
-    if room >= 60:
-        columns.append(progress.BarColumn(bar_width=24 if room >= 80 else 10))
-    columns.append(progress.DownloadColumn() if of == "bytes" else progress.MofNCompleteColumn())
-    if of == "bytes" and room >= 80:
-        columns.append(progress.TransferSpeedColumn())
-    if of == "answers" and room >= 72:
-        columns.append(Rate())
-    if of != "replies":
-        columns.append(progress.TimeRemainingColumn(compact=True))
-    return columns
+    return [
+        progress.TextColumn("{task.description}", table_column=first),
+        *([progress.BarColumn(bar_width=24 if room >= 80 else 10)] if room >= 60 else []),
+        progress.DownloadColumn() if of == "bytes" else progress.MofNCompleteColumn(),
+        *([progress.TransferSpeedColumn()] if of == "bytes" and room >= 80 else []),
+        *([Rate()] if of == "answers" and room >= 72 else []),
+        *([progress.TimeRemainingColumn(compact=True)] if of != "replies" else []),
+    ]
 
 
-def _key(job: Job) -> tuple[str, str]:
-    return job.assignment.respondent.name, job.administration.form.name
+def _name(job: Job) -> str:
+    return f"{job.assignment.respondent.name} · {job.administration.form.name}"

@@ -1,4 +1,4 @@
-"""Large JSON documents, as files or inside a zip, read piece by piece; and the sheets of Excel.
+"""Large JSON documents, as files or inside a zip, value by value; and the sheets of Excel.
 
 A zip may come from anybody. Its members are found by the last part of their names and read where
 they are; nothing is ever unpacked to a path that the zip gives. What is a link, encrypted,
@@ -7,9 +7,9 @@ ambiguous or larger than the limit is refused.
 
 from __future__ import annotations
 
-import io
 import json
 import lzma
+import re
 import stat
 import struct
 import zipfile
@@ -27,12 +27,10 @@ LARGEST = 4 << 30
 """Bytes of the largest document that is read; instances_train2014.json of COCO has about half a
 gigabyte.
 """
-LARGEST_PART = 1 << 26
-"""Characters of the largest part of a document that is held at a time."""
 _LARGE, _FOLDS = 1 << 26, 200
 """Texts that unfold to more bytes than this, and to so many times their size, are none."""
-_PIECE = 1 << 20
 _AGAIN = "Fetch it again."
+_BLANK = re.compile(r"\s*")
 ZIP_ERRORS = (
     zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError,
     OSError, RuntimeError, ValueError,
@@ -69,7 +67,18 @@ def json_parts(file: Path, member: str = "", *, limit: int = LARGEST) -> Iterato
     """
     place = f"{file}: {member}" if member else str(file)
     with _opened(file, member, place) as stream:
-        yield from _Reader(io.TextIOWrapper(stream, "utf-8-sig"), place, limit).parts()
+        content = stream.read(limit + 1)
+    if len(content) > limit:
+        raise DataError(f"it unfolds to more than {limit:,} bytes", place=place, remedy=_AGAIN)
+    try:
+        yield from _parts(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise DataError(f"it is not UTF-8: {error.reason}", place=place, remedy=_AGAIN) from None
+    except RecursionError:
+        raise DataError("it is nested too deeply", place=place, remedy=_AGAIN) from None
+    except ValueError as error:
+        what = f"it is no JSON object, or breaks off: {error}"
+        raise DataError(what, place=place, remedy=_AGAIN) from None
 
 
 def members(file: Path, name: str) -> list[zipfile.ZipInfo]:
@@ -187,100 +196,31 @@ def _opened(file: Path, member: str, place: str) -> Iterator[IO[bytes]]:
         ) from None
 
 
-class _Reader:
-    """A JSON object that is read from a stream, a part at a time."""
+def _parts(text: str) -> Iterator[tuple[str, Any]]:
+    """The values of the object that a text is, in turn; blanks and commas only separate them."""
+    decode, gap = json.JSONDecoder().raw_decode, re.compile(r"[\s,]*")
+    at = _behind("{", text, 0)
+    while not text.startswith("}", at):
+        key, at = decode(text, at)
+        at = _behind(":", text, at)
+        if text.startswith("[", at):
+            at = _behind("[", text, at)
+            while not text.startswith("]", at):
+                value, end = decode(text, at)
+                yield key, value
+                at = gap.match(text, end).end()  # type: ignore[union-attr]  # it may be empty
+            at += 1
+        else:
+            value, at = decode(text, at)
+            yield key, value
+        at = gap.match(text, at).end()  # type: ignore[union-attr]
+    if not _BLANK.fullmatch(text, at + 1):
+        raise ValueError("something follows behind the object")
 
-    def __init__(self, stream: IO[str], place: str, limit: int) -> None:
-        self.stream, self.place, self.limit = stream, place, limit
-        self.text, self.at, self.size, self.ended = "", 0, 0, False
-        self.decoder = json.JSONDecoder()
 
-    def parts(self) -> Iterator[tuple[str, Any]]:
-        self.take("{")
-        while (character := self.next()) != "}":
-            if character == ",":
-                self.take(",")
-            key = self.value()
-            if not isinstance(key, str):
-                raise DataError("a key is no text", place=self.place, remedy=_AGAIN)
-            self.take(":")
-            if self.next() != "[":
-                yield key, self.value()
-                continue
-            self.take("[")
-            while (character := self.next()) != "]":
-                if character == ",":
-                    self.take(",")
-                yield key, self.value()
-            self.take("]")
-        self.take("}")
-        # to the end: only then a zip has compared the checksum
-        while not self.ended:
-            self.more()
-        if self.text[self.at :].strip():
-            raise DataError(
-                "something follows behind the JSON object", place=self.place, remedy=_AGAIN
-            )
-
-    def more(self) -> None:
-        """Read another piece, and forget what was used."""
-        try:
-            piece = self.stream.read(_PIECE)
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"it is not UTF-8: {error.reason}", place=self.place, remedy=_AGAIN
-            ) from None
-        self.size += len(piece)
-        if self.size > self.limit:
-            raise DataError(
-                f"it unfolds to more than {self.limit:,} bytes", place=self.place, remedy=_AGAIN
-            )
-        self.ended = not piece
-        self.text, self.at = self.text[self.at :] + piece, 0
-        if len(self.text) > LARGEST_PART + _PIECE:
-            raise DataError(
-                f"a part of it has more than {LARGEST_PART:,} characters",
-                place=self.place,
-                remedy=_AGAIN,
-            )
-
-    def next(self) -> str:
-        """Return the next character that is not blank, without consuming it."""
-        while True:
-            while self.at < len(self.text):
-                if not self.text[self.at].isspace():
-                    return self.text[self.at]
-                self.at += 1
-            if self.ended:
-                raise DataError("it breaks off", place=self.place, remedy=_AGAIN)
-            self.more()
-
-    def take(self, character: str) -> None:
-        if self.next() != character:
-            raise DataError(
-                f"it is no JSON object: {self.next()!r} stands where {character!r} is meant",
-                place=self.place,
-                remedy=_AGAIN,
-            )
-        self.at += 1
-
-    def value(self) -> Any:
-        """One whole value; a number at the end of a piece may go on in the next."""
-        self.next()
-        while True:
-            try:
-                value, end = self.decoder.raw_decode(self.text, self.at)
-            except RecursionError:
-                raise DataError(
-                    "it is nested too deeply", place=self.place, remedy=_AGAIN
-                ) from None
-            except ValueError as error:
-                if self.ended:
-                    raise DataError(
-                        f"it is no JSON, or breaks off: {error}", place=self.place, remedy=_AGAIN
-                    ) from None
-            else:
-                if end < len(self.text) or self.ended:
-                    self.at = end
-                    return value
-            self.more()
+def _behind(mark: str, text: str, at: int) -> int:
+    """The place behind the next mark and the blanks around it; only this one may stand there."""
+    match = re.compile(rf"\s*{re.escape(mark)}\s*").match(text, at)
+    if match is None:
+        raise ValueError(f"{mark!r} is missing at character {at:,}")
+    return match.end()

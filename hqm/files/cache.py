@@ -56,8 +56,8 @@ def replacing(target: Path) -> Iterator[IO[bytes]]:
         Path(part.name).unlink(missing_ok=True)
 
 
-def keep(stream: IO[bytes], place: str, *, limit: int = MAX_BYTES) -> Path:
-    """Write a picture into the cache under its hash and return the file; no more than `limit` bytes
+def keep(stream: IO[bytes], place: str) -> Path:
+    """Write a picture into the cache under its hash and return the file; no more than `MAX_BYTES`
     are read.
 
     Raises
@@ -67,36 +67,19 @@ def keep(stream: IO[bytes], place: str, *, limit: int = MAX_BYTES) -> Path:
     DataError
         The cache cannot be written.
     """
+    content = bytearray()
+    while piece := stream.read(1 << 20):
+        content += piece
+        if len(content) > MAX_BYTES:
+            what = f"the picture is larger than {MAX_BYTES >> 20} MiB"
+            raise ImageError(what, place=place, remedy=SMALLER)
+    if not content:
+        raise ImageError("the picture is empty (0 bytes)", place=place, remedy="Fetch it again.")
+    name = hashlib.blake2b(content, digest_size=16).hexdigest()
     folder = cache_folder() / "images"
-    running, size, head = hashlib.blake2b(digest_size=16), 0, b""
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        part = tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False)  # noqa: SIM115
-    try:
-        with part:
-            while piece := stream.read(1 << 20):
-                size += len(piece)
-                if size > limit:
-                    raise ImageError(
-                        f"the picture is larger than {limit >> 20} MiB", place=place, remedy=SMALLER
-                    )
-                head = head or piece[:16]
-                running.update(piece)
-                with writing(folder):
-                    part.write(piece)
-            with writing(folder):
-                part.flush()
-        if size == 0:
-            raise ImageError(
-                "the picture is empty (0 bytes)", place=place, remedy="Fetch it again."
-            )
-        name = running.hexdigest()
-        target = folder / name[:2] / f"{name}{_suffix(head)}"
-        with writing(folder):
-            target.parent.mkdir(exist_ok=True)
-            os.replace(part.name, target)
-    finally:
-        Path(part.name).unlink(missing_ok=True)
+    target = folder / name[:2] / f"{name}{_suffix(bytes(content[:16]))}"
+    with writing(folder), replacing(target) as part:
+        part.write(content)
     return target
 
 

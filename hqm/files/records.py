@@ -549,7 +549,7 @@ class _Lines:
 
 @dataclass(frozen=True)
 class JsonTable:
-    """JSON lines, which are read line by line, or one JSON array of objects."""
+    """JSON lines, objects one after another, or one JSON array of objects, read at once."""
 
     path: Path
     label: str
@@ -558,13 +558,11 @@ class JsonTable:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        names: dict[str, None] = {}
-        for _, record in self._records():
-            names.update(dict.fromkeys(map(str, record)))
-        return tuple(names)
+        return tuple(dict.fromkeys(str(name) for record in self._records for name in record))
 
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, Cells]]:
-        for place, record in self._records():
+        for number, record in enumerate(self._records, 1):
+            place = f"{self.label}: row {number}"
             cells = {name: record.get(name) for name in columns}
             for name, value in cells.items():
                 if isinstance(value, str):
@@ -572,26 +570,13 @@ class JsonTable:
             yield place, cells
 
     @cached_property
-    def _whole(self) -> list[dict[str, Any]] | None:
-        """The records of a file that is not JSON lines; None where each line is an object of its
-        own.
-        """
-        try:
-            with self.path.open("rb") as file:
-                first = (
-                    next((line for line in file if line.strip()), b"")
-                    .strip()
-                    .removeprefix(b"\xef\xbb\xbf")
-                )
-        except OSError as error:
-            raise DataError(f"it cannot be read: {error.strerror}", place=self.label) from None
-        if first.startswith(b"{") and (first.endswith(b"}") or self.path.suffix.lower() != ".json"):
-            return None
-        if self.path.stat().st_size > 4 * LONGEST_ROW:
+    def _records(self) -> list[dict[str, Any]]:
+        size = self.path.stat().st_size
+        if size > _LARGEST_TEXT:
             raise DataError(
-                f"it has {self.path.stat().st_size >> 20} MiB, and a JSON array is read at once",
+                f"it has {size >> 20} MiB, and JSON is read at once",
                 place=self.label,
-                remedy="Write it as JSON lines: an object a line.",
+                remedy="Write it as CSV, TSV or Parquet.",
             )
         try:
             return read_records(self.path)
@@ -602,49 +587,6 @@ class JsonTable:
                 remedy=error.remedy
                 or "Write JSON lines (an object a line), or one array of objects.",
             ) from None
-
-    def _records(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        if self._whole is not None:
-            for number, record in enumerate(self._whole, 1):
-                yield f"{self.label}: row {number}", record
-            return
-        number = 0
-        with self.path.open("rb") as file:
-            for at, line in enumerate(_bounded(file, self.label), 1):
-                if line.strip():
-                    number += 1
-                    place = f"{self.label}: row {number} (line {at})"
-                    yield place, _parse_object(line, place)
-
-
-def _bounded(file: Any, label: str) -> Iterator[bytes]:
-    number = 0
-    while line := file.readline(LONGEST_ROW + 1):
-        number += 1
-        if len(line) > LONGEST_ROW:
-            raise DataError(
-                f"line {number} has more than {LONGEST_ROWS_MIB} million characters",
-                place=label,
-                remedy="Make the pictures smaller.",
-            )
-        yield line
-
-
-def _parse_object(line: bytes, place: str) -> dict[str, Any]:
-    try:
-        with _json(place):
-            record = json.loads(line.decode("utf-8-sig"), object_pairs_hook=no_key_twice)
-        return _require_object(record, place)
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"byte {error.start} of the line (0x{error.object[error.start]:02x}) is not UTF-8",
-            place=place,
-            remedy="Save the file as UTF-8.",
-        ) from None
-    except DataError as error:
-        raise DataError(
-            error.what, place=place, remedy=error.remedy or "Write one JSON object a line."
-        ) from None
 
 
 def _check_cells(cells: Sequence[str], heading: Sequence[str], place: str) -> None:

@@ -337,30 +337,24 @@ class Store(StoreFile):
         try:
             yield
         except sqlite3.DatabaseError as error:
-            text = str(error)
-            remedy = "The answers stored so far are safe."
-            if "full" in text or "disk I/O" in text:  # the latter where a quota is used up
-                what, remedy = (
-                    "the disk is full" if "full" in text else f"it cannot be written ({text})",
-                    f"Make room and run the same command again. {remedy}",
-                )
-            elif "readonly" in text or "unable to open" in text:
-                what, remedy = (
-                    f"it cannot be written ({text})",
-                    "Name a writable place with --store.",
-                )
-            elif "locked" in text or "busy" in text:
-                what, remedy = (
-                    "another process is writing to it",
-                    f"Wait for it, then run again. {remedy}",
-                )
-            elif "not a database" in text or "malformed" in text:
-                what, remedy = (
-                    f"it is no SQLite file, or damaged ({text})",
-                    "Name another file with --store.",
-                )
-            else:
-                what = f"SQLite says: {text}"
+            text, safe = str(error), "The answers stored so far are safe."
+            room = f"Make room and run the same command again. {safe}"
+            unwritable = f"it cannot be written ({text})"
+            readonly = unwritable, "Name a writable place with --store."
+            locked = "another process is writing to it", f"Wait for it, then run again. {safe}"
+            other = f"it is no SQLite file, or damaged ({text})", "Name another file with --store."
+            faults = {
+                "full": ("the disk is full", room),
+                "disk I/O": (unwritable, room),  # where a quota is used up
+                "readonly": readonly,
+                "unable to open": readonly,
+                "locked": locked,
+                "busy": locked,
+                "not a database": other,
+                "malformed": other,
+            }
+            known = (fault for words, fault in faults.items() if words in text)
+            what, remedy = next(known, (f"SQLite says: {text}", safe))
             raise StoreError(what, place=str(self.path), remedy=remedy) from error
         except OSError as error:
             raise StoreError(

@@ -8,7 +8,6 @@ noticed on import.
 from __future__ import annotations
 
 import json
-import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,6 +21,7 @@ from hqm.files.records import read_records
 from hqm.files.whole import whole_file
 from hqm.signature import canonical_json, digest, digest_all
 from hqm.store.database import Ask, Store, ask
+from hqm.text import storable
 from hqm.types import STATES, Judgement, Response
 
 # Read and check an export before anything of it is stored: every row, its own hash, and the hash
@@ -44,9 +44,6 @@ _FURTHER: Mapping[str, tuple[str, ...]] = {
     "judgement": ("label", "reply", "reason"),
 }
 """Kind of row -> the fields that it may have as well."""
-_COUNTS, _TIMES = ("run", "attempt", "rows", "whole"), ("time",)
-_OBJECTS = ("identity", "detail", "record")
-_MAY_BE_EMPTY = ("text", "reason", "reply", "prompt", "sight", "detail", "image", "image_digest")
 _MOST = 2**31
 """Runs, attempts and rows stay below this."""
 
@@ -203,43 +200,58 @@ def _check_row(row: Mapping[str, Any], place: str) -> None:
 
 def _wrong(name: str, value: Any) -> str:
     """What is wrong with a field's value; empty where nothing is."""
-    if name in _COUNTS:
-        return "" if type(value) is int and 0 <= value < _MOST else "a count from 0 on is needed"
-    if name in _TIMES:
-        number = type(value) in (int, float) and abs(value) < 1e15
-        return "" if number and math.isfinite(value) else "a time in seconds is needed"
-    if name == "label":
-        return (
-            ""
-            if type(value) in (int, float) and 0 <= value <= 1
-            else "a share from 0 to 1, or null, is needed"
-        )
-    if not isinstance(value, str):
-        return "a text is needed"
-    if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
-        return "it has a character that cannot be stored"
-    if not value and name not in _MAY_BE_EMPTY:
-        return "it is empty"
-    if name == "state":
-        return (
-            ""
-            if value in STATES and value != "missing"
-            else f"a state is one of {', '.join(STATES[:-1])}"
-        )
-    if name in ("ask", "image_digest", "form_digest"):
-        # a picture's hash in a store of the first hours may be of another kind; what is asked never
-        # is
-        return "" if name == "image_digest" or _DIGEST.fullmatch(value) else "it is no content hash"
-    return _wrong_object(value) if name in _OBJECTS and value else ""
+    rules = _RULES.get(name, (*_TEXT, _FILLED))
+    return next((what for holds, what in rules if not holds(value)), "")
 
 
-def _wrong_object(text: str) -> str:
+def _is_object(text: str) -> bool:
+    """Whether a text is a JSON object that can be stored, or nothing."""
     try:
-        value = json.loads(text)
+        value = json.loads(text or "{}")
         canonical_json(value).encode()
     except (ValueError, RecursionError):
-        return "it is no JSON"
-    return "" if isinstance(value, dict) else "it is no JSON object"
+        return False
+    return isinstance(value, dict)
+
+
+def _is_number(value: Any, low: float, high: float) -> bool:
+    return type(value) in (int, float) and low <= value <= high
+
+
+_Rule = tuple[Callable[[Any], bool], str]
+_COUNT: _Rule = (
+    lambda value: type(value) is int and 0 <= value < _MOST,
+    "a count from 0 on is needed",
+)
+_TIME: _Rule = (lambda value: _is_number(value, -1e15, 1e15), "a time in seconds is needed")
+_SHARE: _Rule = (
+    lambda value: _is_number(value, 0, 1),
+    "a share from 0 to 1, or null, is needed",
+)
+_TEXT: tuple[_Rule, ...] = (
+    (lambda value: isinstance(value, str), "a text is needed"),
+    (lambda value: storable(value) is value, "it has a character that cannot be stored"),
+)
+_FILLED: _Rule = (bool, "it is empty")
+_STATE: _Rule = (
+    lambda value: value in STATES and value != "missing",
+    f"a state is one of {', '.join(STATES[:-1])}",
+)
+_HASH: _Rule = (lambda value: bool(_DIGEST.fullmatch(value)), "it is no content hash")
+_OBJECT: _Rule = (_is_object, "it is no JSON object")
+_RULES: Mapping[str, tuple[_Rule, ...]] = {
+    **dict.fromkeys(("run", "attempt", "rows", "whole"), (_COUNT,)),
+    **dict.fromkeys(("text", "reason", "reply", "prompt", "sight", "image", "image_digest"), _TEXT),
+    **dict.fromkeys(("identity", "record"), (*_TEXT, _FILLED, _OBJECT)),
+    **dict.fromkeys(("ask", "form_digest"), (*_TEXT, _FILLED, _HASH)),
+    "detail": (*_TEXT, _OBJECT),
+    "state": (*_TEXT, _FILLED, _STATE),
+    "time": (_TIME,),
+    "label": (_SHARE,),
+}
+"""Field -> what holds of its values, with what is said where it does not; the others are texts that
+hold something. A picture's hash in a store of the first hours may be of another kind than today's.
+"""
 
 
 def _take_answer(

@@ -267,39 +267,39 @@ FILES: dict[str, tuple[str, bytes, str]] = {
     "lines in Latin-1": (
         "q.jsonl",
         LINE.encode() + b'\n{"question": "caf\xe9"}\n',
-        "row 2 (line 2): byte 17 of the line (0xe9)",
+        "byte 57 (0xe9) is not utf-8",
     ),
     "a broken line": (
         "q.jsonl",
         LINE.encode() + b'\n{"question": \n',
-        "row 2 (line 2): it is no JSON",
+        ":3: it is no JSON",
     ),
     "a list among lines": (
         "q.jsonl",
         LINE.encode() + b"\n[1]\n",
-        "row 2 (line 2): a record must be a JSON object, not list",
+        ":2: a record must be a JSON object, not list",
     ),
     "a key twice": (
         "q.jsonl",
         b'{"question": "a", "question": "b"}\n',
-        "row 1 (line 1): the key 'question' stands twice",
+        ":1: the key 'question' stands twice",
     ),
     "5,000 digits": (
         "q.jsonl",
         b'{"question": ' + b"9" * 5000 + b"}\n",
-        "row 1 (line 1): it cannot be read",
+        ":1: it cannot be read",
     ),
     "nested deeply": (
         "q.jsonl",
         b'{"question": ' + b"[" * 100_000 + b"}\n",
-        "row 1 (line 1): it is n",
+        ":1: it is nested too deeply",
     ),
     "a broken array": ("q.json", b'[{"question": "a"}, ', "it is no JSON"),
     "an array of texts": ("q.json", b'["a", "b"]', "a record must be a JSON object, not str"),
     "a question that is an object": (
         "q.jsonl",
         b'{"question": {"en": "a"}, "answer": "yes"}\n',
-        "row 1 (line 1), column 'question': the cell is an object",
+        "row 1, column 'question': the cell is an object",
     ),
     "an answer that is an object": (
         "q.jsonl",

@@ -14,6 +14,7 @@ from hqm.administration.engines.local import (
     Batch,
     Stop,
     Work,
+    answer_all,
     get_ready,
     import_ahead,
     is_movable,
@@ -22,7 +23,7 @@ from hqm.administration.engines.local import (
     worker_count,
 )
 from hqm.administration.engines.placement import Layout, Model, laid_out
-from hqm.errors import UsageError
+from hqm.errors import check_known
 from hqm.respondents.base import Respondent
 
 Engine = Callable[[Work, Stop], Iterator[Batch]]
@@ -63,20 +64,12 @@ def make_engine(
     >>> make_engine("local", workers=2)  # doctest: +ELLIPSIS
     functools.partial(<function answer_all at ...>, workers=2)
     """
+    check_known(name, ENGINES, f"there is no engine {name!r}", "The engines are {}.")
     if name == "local":
-        from hqm.administration.engines.local import answer_all
-
         return partial(answer_all, workers=workers)
-    if name == "ray":
-        from hqm.administration.engines.ray import answer_on_ray
+    from hqm.administration.engines.ray import answer_on_ray
 
-        return partial(answer_on_ray, workers=workers, address=address, cpus=cpus, gpus=gpus)
-    raise UsageError(
-        f"there is no engine {name!r}",
-        remedy=f"The engines are {', '.join(ENGINES)}.",
-        given=name,
-        known=ENGINES,
-    )
+    return partial(answer_on_ray, workers=workers, address=address, cpus=cpus, gpus=gpus)
 
 
 def layouts_of(

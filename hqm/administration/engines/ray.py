@@ -12,6 +12,7 @@ another node that does not see a picture's file, or sees other bytes, is sent th
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import signal
@@ -36,8 +37,10 @@ from hqm.administration.engines.local import (
 )
 from hqm.administration.engines.placement import Model, Node, Place, places
 from hqm.errors import HQMError, RespondentError
+from hqm.files.cache import keep
 from hqm.respondents.base import Request, Respondent
 from hqm.respondents.hf_loading import gpu_memory, use_threads
+from hqm.signature import digest_file
 from hqm.types import Response
 from hqm.version import __version__
 
@@ -76,8 +79,6 @@ class Actor:
         self, respondent: Respondent, requests: Sequence[Request], pictures: Mapping[Path, str]
     ) -> Message:
         """Begin a shard; `pictures` are the hashes to check on a node that is not the driver's."""
-        from hqm.signature import digest_file
-
         if self._respondent is None or self._respondent.name != respondent.name:
             if self._respondent is not None:
                 self._respondent.close()
@@ -99,10 +100,6 @@ class Actor:
 
     def put(self, contents: Mapping[Path, bytes]) -> Message:
         """Keep the pictures that this node lacks."""
-        import io
-
-        from hqm.files.cache import keep
-
         for path, content in contents.items():
             self._files[self._lacks[path]] = keep(io.BytesIO(content), str(path))
         self._requests = [self._placed(request, self._lacks) for request in self._requests]
@@ -411,8 +408,6 @@ class _Cluster:
         respondent = self.work[shard.i][0]
         pictures = {}
         if worker.far:
-            from hqm.signature import digest_file
-
             paths = {request.image for request in shard.requests if request.image is not None}
             pictures = {path: digest_file(path) for path in paths if path.is_file()}
         worker.calls.append(worker.actor.take.remote(respondent, shard.requests, pictures))
