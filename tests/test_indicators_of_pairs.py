@@ -243,6 +243,19 @@ def test_who_labelled_what(beside_labels: tuple[dict[str, Estimate], Array]) -> 
     assert detail["labelled_by"] == "people"
 
 
+@pytest.mark.parametrize("level", ["answer", "item"])
+def test_agreement_is_correlated_over_the_levels_that_are_asked_for(level: str) -> None:
+    first = matrix(RIGHT[0], of=QUESTIONS)
+    labels = labelled(noisy(RIGHT[0], 0.1, 21), first, 60)
+    settings = {"sample": PooledLabels(judgements=()), "levels": ("model", level)}
+    estimates = by_name(
+        compare("judge", first, labels, ACCURACY, PROTOCOL, other_metric=FAITHFUL, **settings)
+    )
+    for name in ("answer", "item"):
+        asked = f"criterion.{name}s_pearson" in estimates
+        assert asked == (name == level)
+
+
 # --- two forms ---
 
 # the other wording turns two respondents' answers round
