@@ -212,9 +212,7 @@ def _order(audit: BenchmarkAudit) -> str:
 
 
 def largest(rows: Iterable[BudgetRow]) -> BudgetRow | None:
-    """The measured row with the longest bar; not that of another metric, which measures something
-    else.
-    """
+    """The measured row with the longest bar, but for that of another metric."""
     measured = [row for row in rows if row.half is not None and row.source != "metric"]
     return max(measured, key=lambda row: row.half or 0.0, default=None)
 
@@ -616,9 +614,7 @@ def _wording(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
 
 
 def wordings_to_average(audit: BenchmarkAudit) -> Iterator[Sentence]:
-    """How many wordings it takes, where the mean over those that were asked does not yet stand for
-    others.
-    """
+    """How many wordings it takes where the mean over those asked does not stand for others."""
     mean = find(audit, "parallel_forms.phi_of_forms")
     if mean is None or mean.detail.get("wording_variance_high") is None:
         return
@@ -755,9 +751,6 @@ def _quote(gate: Gate, answered: SevenAnswers) -> tuple[Sentence, ...]:
 
 _ALL_BUT = 0.98
 """The share of the most answers that counts as all of them."""
-
-
-# --- the statement ---
 
 
 def statement(audit: BenchmarkAudit) -> Statement:
