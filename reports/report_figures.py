@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hqm.reports.drawings import Drawing, Scale, Side, fitting_in, ticks, width_of
 from hqm.reports.phrases import Points, coefficient
-from hqm.reports.score_tables import Order, order_in, orders, tied_sets
+from hqm.reports.score_tables import Order, order_in, orders, ties_in_order
 from hqm.reports.sentences import (
     IN_A_LINE,
     MARKS,
@@ -294,7 +294,7 @@ def _gaps(
 
 
 def board_figure(audit: BenchmarkAudit, *, narrow: bool = False) -> str:
-    """A dot a model with its interval, tied sets as bands; beside it the order when asked again."""
+    """A dot a model with its interval, tied models in a band; beside it the order when asked again."""
     metric, points = leading(audit), Points.of(audit)
     ordered = order_in(audit, audit.reference)[:_MOST_RESPONDENTS]
     if not ordered:
@@ -319,7 +319,7 @@ def board_figure(audit: BenchmarkAudit, *, narrow: bool = False) -> str:
     more = 0.05 * (high - low) or 1.0
     place = Scale(low - more, high + more, left, right)
     _grid(sheet, place, 4 if narrow else 7, (top - 8, height))
-    for group in tied_sets(audit):
+    for group in ties_in_order(audit):
         places = sorted(ordered.index(name) for name in group if name in ordered)
         if places:
             y = top + row * places[0] + 1
