@@ -26,25 +26,12 @@ class Parameters:
     converged: bool
 
 
-@dataclass(slots=True)
-class _Points:
-    """Abilities at which the posterior is computed: one grid for all (shared), or a few of each
-    respondent's own.
-    """
-
-    theta: Array  # (points,) or (respondents, points)
-    log_weight: Array
-    shared: bool
-
-
 def fit(scores: Array, counts: Array) -> Parameters:
     """Slope and intercepts that make the observed patterns most probable.
 
-    Few items leave each ability uncertain: the posterior is computed on one grid for all
-    respondents. Thousands of items pin an ability between two points of any affordable grid: then
-    every respondent has quadrature points of its own, centred at the posterior mode. After every
-    step the ability scale is set back to mean 0 and standard deviation 1 in the sample (parameter
-    expansion), which speeds the convergence up.
+    The posterior of each ability is computed on one grid, which is the finer the more items there
+    are, as many items pin an ability down. After every step the ability scale is set back to mean 0
+    and standard deviation 1 in the sample (parameter expansion), which speeds the convergence up.
 
     Bock, R. D. and Aitkin, M. (1981). Marginal maximum likelihood estimation of item parameters.
     Psychometrika, 46, 443-459. Liu, C., Rubin, D. B. and Wu, Y. N. (1998). Parameter expansion to
@@ -55,60 +42,27 @@ def fit(scores: Array, counts: Array) -> Parameters:
     """
     seen = np.isfinite(scores)
     x = np.where(seen, scores, 0.0)
-    full = bool(seen.all())
     weight = seen.astype(np.float64)
-    items = x.shape[1]
     rate = ((x * counts[:, None]).sum(axis=0) + 0.5) / ((weight * counts[:, None]).sum(axis=0) + 1)
     a, d = 1.0, np.log(rate / (1 - rate))
-    grid_size = max(61, math.ceil(11 * math.sqrt(items)))
-    shared = len(x) * 9 >= grid_size
-    if shared:
-        theta = np.linspace(-6, 6, grid_size)
-        points = _Points(theta, -0.5 * theta**2 - np.log(np.exp(-0.5 * theta**2).sum()), True)
-    else:
-        points = _own_points(x, weight, a, d, np.zeros(len(x)), steps=20)
+    theta = np.linspace(-6, 6, max(61, math.ceil(11 * math.sqrt(x.shape[1]))))
+    log_prior = -0.5 * theta**2 - np.log(np.exp(-0.5 * theta**2).sum())
+    full = bool(seen.all())
     moved, iterations = math.inf, 0
     while iterations < MAX_ITERATIONS and moved >= TOLERANCE:
         iterations += 1
-        if not shared:
-            points = _own_points(x, weight, a, d, points.theta.mean(axis=1), steps=2)
-        post, _ = _posterior(x, weight, a, d, points, full)
-        new_a, new_d = _maximise(a, d, *_expected(x, weight, counts, points, post, full))
-        mean = float((counts[:, None] * post * points.theta).sum() / counts.sum())
-        spread = math.sqrt(
-            float((counts[:, None] * post * (points.theta - mean) ** 2).sum() / counts.sum())
-        )
+        post, _ = _posterior(x, weight, a, d, theta, log_prior, full)
+        mass = post * counts[:, None]
+        asked = mass.sum(axis=0)[:, None] if full else mass.T @ weight
+        new_a, new_d = _maximise(a, d, theta, asked, mass.T @ x)
+        mean = float((mass * theta).sum() / counts.sum())
+        spread = math.sqrt(float((mass * (theta - mean) ** 2).sum() / counts.sum()))
         new_a, new_d = new_a * spread, new_d + new_a * mean
         moved = max(abs(new_a - a), float(np.abs(new_d - d).max()))
         a, d = new_a, new_d
-        if not shared:
-            points.theta = (points.theta - mean) / spread
-    if not shared:
-        points = _own_points(x, weight, a, d, points.theta.mean(axis=1), steps=20)
-    _, log_likelihood = _posterior(x, weight, a, d, points, full)
+    _, log_likelihood = _posterior(x, weight, a, d, theta, log_prior, full)
     total = float((counts * log_likelihood).sum())
     return Parameters(a, d, total, moved < TOLERANCE)
-
-
-def modes(
-    x: Array, weight: Array, a: float, d: Array, theta: Array, steps: int = 50
-) -> tuple[Array, Array]:
-    """Posterior modes of abilities and their information (standard normal prior), by Newton's
-    method.
-
-    - `x, weight`: (respondents, items): scores, and 1 where there is one.
-    - `theta`: (respondents,): where to start.
-    """
-    for _ in range(steps):
-        p = _pass(theta, a, d)
-        slope = a * ((x - p) * weight).sum(axis=1) - theta
-        information = a * a * (p * (1 - p) * weight).sum(axis=1) + 1
-        step = np.clip(slope / information, -1, 1)
-        theta = theta + step
-        if np.abs(step).max() < 1e-10:
-            break
-    p = _pass(theta, a, d)
-    return theta, np.asarray(a * a * (p * (1 - p) * weight).sum(axis=1) + 1, dtype=np.float64)
 
 
 def _logits(theta: Array, a: float, d: Array) -> Array:
@@ -128,57 +82,17 @@ def _pass(theta: Array, a: float, d: Array) -> Array:
     return np.divide(1, p, out=p)
 
 
-def _own_points(x: Array, weight: Array, a: float, d: Array, start: Array, steps: int) -> _Points:
-    theta, information = modes(x, weight, a, d, start, steps)
-    nodes, weights = np.polynomial.hermite_e.hermegauss(9)
-    scale = 1 / np.sqrt(information)
-    at = theta[:, None] + scale[:, None] * nodes
-    # Gauss-Hermite weight over its normal kernel, times the prior density
-    log_weight = (
-        np.log(weights)
-        + 0.5 * nodes**2
-        + np.log(scale)[:, None]
-        - 0.5 * at**2
-        - 0.5 * math.log(2 * math.pi)
-    )
-    return _Points(at, log_weight, False)
-
-
 def _posterior(
-    x: Array, weight: Array, a: float, d: Array, points: _Points, full: bool
+    x: Array, weight: Array, a: float, d: Array, theta: Array, log_prior: Array, full: bool
 ) -> tuple[Array, Array]:
     """(patterns, points) posterior weights and (patterns,) marginal log likelihoods."""
-    if points.shared:
-        z = _logits(points.theta, a, d)
-        log_failed = -np.log1p(np.exp(z))
-        log = x @ z.T + (log_failed.sum(axis=1) if full else weight @ log_failed.T)
-    else:
-        z = _logits(points.theta, a, d)
-        log = np.einsum("mi,mqi->mq", x, z)
-        softplus = np.log1p(np.exp(z, out=z), out=z)
-        log -= softplus.sum(axis=2) if full else np.einsum("mi,mqi->mq", weight, softplus)
-    log = log + points.log_weight
+    z = _logits(theta, a, d)
+    log_failed = -np.log1p(np.exp(z))
+    log = x @ z.T + (log_failed.sum(axis=1) if full else weight @ log_failed.T) + log_prior
     top = log.max(axis=1, keepdims=True)
     post = np.exp(log - top)
     total = post.sum(axis=1, keepdims=True)
     return post / total, (top + np.log(total))[:, 0]
-
-
-def _expected(
-    x: Array, weight: Array, counts: Array, points: _Points, post: Array, full: bool
-) -> tuple[Array, Array, Array]:
-    """(points,) abilities, (points, items or 1) expected respondents and (points, items) expected
-    passes.
-    """
-    mass = post * counts[:, None]
-    if points.shared:
-        asked = mass.sum(axis=0)[:, None] if full else mass.T @ weight
-        return points.theta, asked, mass.T @ x
-    theta, flat = points.theta.ravel(), mass.ravel()[:, None]
-    rows = np.repeat(np.arange(len(x)), points.theta.shape[1])
-    passed = x[rows]
-    passed *= flat
-    return theta, flat if full else flat * weight[rows], passed
 
 
 def _maximise(a: float, d: Array, theta: Array, asked: Array, passed: Array) -> tuple[float, Array]:
