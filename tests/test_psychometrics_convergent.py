@@ -101,20 +101,17 @@ def test_campbell_and_fiskes_counts_against_loops_over_quadruples() -> None:
     assert matrix.convergent[1] == len(p)
 
 
-def test_htmt_is_near_the_true_correlation_and_its_interval_covers() -> None:
+def test_htmt_is_near_the_true_correlation() -> None:
     rng = np.random.default_rng(3)
-    values, covered, worlds = [], 0, 40 if NIGHTLY else 20
-    for _ in range(worlds):
+    values = []
+    for _ in range(40 if NIGHTLY else 20):
         first = rng.normal(size=60)
         other = 0.6 * first + 0.8 * rng.normal(size=60)
         x = np.stack([f + rng.normal(size=60) for f in [first] * 4 + [other] * 4], axis=1)
-        ratio = psy.htmt(x, ["a"] * 4 + ["b"] * 4, "a", "b", rng, replicates=200)
-        values.append(ratio.value)
-        covered += ratio.low <= 0.6 <= ratio.high
+        values.append(psy.htmt(x, ["a"] * 4 + ["b"] * 4, "a", "b").value)
     assert np.mean(values) == pytest.approx(0.6, abs=0.05)
-    assert covered >= 0.85 * worlds
     same = np.stack([first + 0.5 * rng.normal(size=60) for _ in range(6)], axis=1)
-    assert psy.htmt(same, list("aaabbb"), "a", "b", rng, replicates=200).flags == ("NOT_DISTINCT",)
+    assert psy.htmt(same, list("aaabbb"), "a", "b").flags == ("NOT_DISTINCT",)
 
 
 def test_two_benchmarks_that_agree_only_in_the_large() -> None:
@@ -212,7 +209,7 @@ def test_degenerate_inputs_say_why_and_raise_no_warning() -> None:
             (np.ones((20, 4)), "degenerate"),
             (np.arange(80.0).reshape(20, 4) * [1, -1, 1, 1], "degenerate"),
         ):
-            assert psy.htmt(x, list("aabb"), "a", "b", rng).status == status
+            assert psy.htmt(x, list("aabb"), "a", "b").status == status
         assert psy.htmt(rng.normal(size=(20, 3)), list("aab"), "a", "b").status == "insufficient"
         assert math.isnan(psy.htmt_of(TOY, list("aaab"), "a", "b"))
         assert np.isnan(correlations(np.array([[1.0, 2], [1, 3], [1, 5]]))[0]).all()
@@ -239,7 +236,5 @@ def test_shapes_are_checked() -> None:
         psy.htmt(np.eye(4), ["a"], "a", "b")
     with pytest.raises(ValueError, match="group a measure"):
         psy.htmt_of(np.eye(4), ["a"], "a", "b")
-    with pytest.raises(ValueError, match="family"):
-        psy.htmt(np.eye(4), list("aabb"), "a", "b", families=["x"])
     with pytest.raises(ValueError, match=r"arrays of shape \(respondents\)"):
         psy.benchmark_agreement([1, 2], [1], np.random.default_rng(0))

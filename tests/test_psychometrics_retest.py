@@ -263,7 +263,12 @@ def test_the_least_reliability_of_others_by_hand() -> None:
     larger of the jackknife's and Bonett's.
     """
     scores = np.exp(np.linspace(0, 3, 20))
-    rho = psy.rho_g_of_scores(np.tile(scores, (2, 1)), noise=np.full(20, 0.01)).rho
+
+    def without(rows: np.ndarray) -> tuple[float, float]:
+        spread = scores[rows].var(ddof=1)
+        return 1 - 0.01 / spread, spread
+
+    rho = psy.at_least(psy.Coefficient(1 - 0.01 / scores.var(ddof=1), n=20), without, scores)
     rest = np.array([np.delete(scores, i).var(ddof=1) for i in range(20)])
     jackknifed = 19 / 20 * ((np.log(rest) - np.log(rest).mean()) ** 2).sum()
     centre = stats.trim_mean(scores, 1 / (2 * math.sqrt(16)))
@@ -328,9 +333,6 @@ def test_rho_g_of_scores_equals_rho_g_for_a_mean() -> None:
     assert general.rho.fixed.low == pytest.approx(direct.rho.fixed.low, abs=2e-3)
     assert general.rho.fixed.high == pytest.approx(direct.rho.fixed.high, abs=2e-3)
     assert general.drift.statistic == pytest.approx(direct.drift.statistic, rel=1e-9)
-    known = psy.rho_g_of_scores(scores[:1], noise=direct.noise)
-    assert known.rho.value == pytest.approx(1 - direct.noise_mean / scores[0].var(ddof=1))
-    assert known.rho.fixed is None
 
 
 def test_rho_g_of_scores_knows_the_noise_of_a_ratio() -> None:

@@ -101,7 +101,12 @@ LEAST: dict[str, tuple[int, Callable[[int], Any]]] = {
     ),
     "rho_g_of_scores": (
         3,
-        lambda n: psy.rho_g_of_scores(scores(n, 2).T, noise=np.full(n, 0.0001)).rho,
+        lambda n: (
+            psy.rho_g_of_scores(
+                scores(n, 2).T,
+                without=scores(n, 2).T[:, :, None] + 0.001 * gen().normal(size=(2, n, 9)),
+            ).rho
+        ),
     ),
     "noise_floor, respondents": (3, lambda n: psy.noise_floor(column(n), 100)),
     "noise_floor, items": (2, lambda k: psy.noise_floor(column(5), k)),

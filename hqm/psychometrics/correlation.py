@@ -15,7 +15,6 @@ from scipy.special import stdtr
 
 from hqm.psychometrics.distributions import average_ranks, kendall_tau
 from hqm.psychometrics.families import Relatives, at_least
-from hqm.psychometrics.resampling import FEWEST, multiplicities
 from hqm.psychometrics.result import (
     Array,
     ArrayLike,
@@ -575,11 +574,6 @@ def htmt(
     groups: Sequence[str],
     trait: str,
     other: str,
-    rng: np.random.Generator | None = None,
-    *,
-    families: Sequence[str] | None = None,
-    replicates: int = 2000,
-    level: float = 0.95,
 ) -> Coefficient:
     """How close the correlation of two traits is to 1 once unreliability is taken out.
 
@@ -587,20 +581,17 @@ def htmt(
 
         mean r between the groups / sqrt(mean r within the trait * mean r within the other)
 
-    below .85 (strict) or .90 (lenient) they are distinct; at the least the interval should lie
-    below 1.
+    below .85 (strict) or .90 (lenient) they are distinct.
 
     Henseler, J., Ringle, C. M. and Sarstedt, M. (2015). Journal of the Academy of Marketing
     Science, 43, 115-135.
 
     - `scores`: (respondents, measures): respondents that lack a score are left out.
     - `groups`: (measures,): the trait of each; `trait` and `other` name the two to compare.
-    - `rng, families`: With a generator: the interval by resampling respondents, or families of them
-      (from 10 on).
 
     The status is `insufficient` below 3 respondents or 2 measures of a trait, `degenerate` where a
     measure does not vary or the measures of a trait do not correlate positively. Flag
-    `NOT_DISTINCT` where the upper end reaches 1.
+    `NOT_DISTINCT` from 1 on.
 
     >>> rng = np.random.default_rng(0)
     >>> trait = rng.normal(size=(200, 2))
@@ -618,10 +609,6 @@ def htmt(
             f"HTMT needs 3 respondents and 2 measures of each trait, there are {m} and {least}",
             m,
         )
-    if families is not None and len(families) != m:
-        raise ValueError(
-            f"one family label a complete respondent is needed, got {len(families)} for {m}"
-        )
     value = htmt_of(correlations(x), groups, trait, other)
     if not math.isfinite(value):
         return Coefficient.absent(
@@ -629,18 +616,5 @@ def htmt(
             "a measure does not vary, or the measures of a trait do not correlate positively",
             m,
         )
-    low, high, se, method = math.nan, math.nan, math.nan, "HTMT"
-    if rng is not None and len(set(families or range(m))) >= FEWEST:
-        times = multiplicities(m, rng, replicates, families).astype(np.intp)
-        ratios = np.array(
-            [htmt_of(correlations(np.repeat(x, n, axis=0)), groups, trait, other) for n in times]
-        )
-        ratios = ratios[np.isfinite(ratios)]
-        if len(ratios) >= max(2, replicates // 2):
-            tail = (1 - level) / 2
-            low, high = np.quantile(ratios, [tail, 1 - tail]).tolist()
-            se = float(ratios.std(ddof=1))
-            what = "respondents" if families is None else "families"
-            method = f"bootstrap over {what}, {replicates}"
-    flags = ("NOT_DISTINCT",) if high >= 1 or value >= 1 else ()
-    return Coefficient(value, low, high, m, level, method, se=se, flags=flags)
+    flags = ("NOT_DISTINCT",) if value >= 1 else ()
+    return Coefficient(value, n=m, method="HTMT", flags=flags)

@@ -346,12 +346,9 @@ def _left_out(value: Array, without: Array, n: int, level: float) -> Coefficient
         return Coefficient.absent("degenerate", "one category stands alone", n)
     if count < 3 or not np.isfinite(without).all():
         return Coefficient(number, n=0, level=level)
-    error = jackknife_error(without)
-    if not error > 0:
-        return Coefficient(number, level=level)
-    half = normal_quantile(level) * error
-    ends = Bounds.around(number, half, "pictures left out", level, least=-1.0, most=1.0)
-    return Coefficient(number, level=level, fixed=ends, se=error)
+    return Coefficient.over_items(
+        number, jackknife_error(without), level, "pictures left out", least=-1.0, most=1.0
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,10 +21,8 @@ from hqm.psychometrics.resampling import (
 from hqm.psychometrics.result import (
     Array,
     ArrayLike,
-    Bounds,
     Coefficient,
     Status,
-    normal_quantile,
     ratio,
     shaped,
 )
@@ -106,7 +104,9 @@ def krippendorff_alpha(
     if (without <= 0).any():
         return Coefficient(value, n=n_units, level=level)
     alphas = 1 - (size - 1) * (observed.sum() - observed) / without
-    return _over_items(value, jackknife_error(alphas), n_units, level, "unit jackknife")
+    return Coefficient.over_items(
+        value, jackknife_error(alphas), level, "unit jackknife", n=n_units, least=-1.0, most=1.0
+    )
 
 
 def fleiss_kappa(ratings: ArrayLike, *, level: float = 0.95) -> Coefficient:
@@ -156,7 +156,9 @@ def fleiss_kappa(ratings: ArrayLike, *, level: float = 0.95) -> Coefficient:
     if (without >= 1 - 1e-12).any():
         return Coefficient(value, n=units, level=level)
     kappas = ((pairs.sum() - pairs) / (units - 1) - without) / (1 - without)
-    return _over_items(value, jackknife_error(kappas), units, level, "unit jackknife")
+    return Coefficient.over_items(
+        value, jackknife_error(kappas), level, "unit jackknife", n=units, least=-1.0, most=1.0
+    )
 
 
 def gwet_ac1(
@@ -218,7 +220,9 @@ def gwet_ac1(
     influence = own - 2 * (1 - value) * (own_chance - chance) / (1 - chance)
     error = math.sqrt(float(((influence - value) ** 2).sum()) / (units * (units - 1)))
     factor = float(stdtrit(units - 1, 0.5 + level / 2))
-    return _over_items(value, error, units, level, "Gwet", factor)
+    return Coefficient.over_items(
+        value, error, level, "Gwet", n=units, reach=factor, least=-1.0, most=1.0
+    )
 
 
 def flip_rate(
@@ -252,24 +256,9 @@ def flip_rate(
         alike += times * (times - 1)
     apart = np.where(used, 1 - alike / np.maximum(judged * (judged - 1), 1), 0.0)
     mean, error = mean_with_error(*cluster_sums(apart[None], used[None], labels))
-    value, spread = float(mean[0]), float(error[0])
-    if not spread > 0:
-        return Coefficient(value, n=n, level=level)
-
-    half = normal_quantile(level) * spread
-    ends = Bounds.around(value, half, "cluster normal", level, least=0.0, most=1.0)
-    return Coefficient(value, n=n, level=level, fixed=ends, se=spread)
-
-
-def _over_items(
-    value: float, error: float, n: int, level: float, method: str, factor: float = math.nan
-) -> Coefficient:
-
-    if not error > 0:
-        return Coefficient(value, n=n, level=level)
-    half = (normal_quantile(level) if math.isnan(factor) else factor) * error
-    ends = Bounds.around(value, half, method, level, least=-1.0, most=1.0)
-    return Coefficient(value, n=n, level=level, fixed=ends, se=error)
+    return Coefficient.over_items(
+        float(mean[0]), float(error[0]), level, "cluster normal", n=n, least=0.0, most=1.0
+    )
 
 
 def _counts(ratings: ArrayLike) -> tuple[Array, Array]:

@@ -16,11 +16,9 @@ from hqm.psychometrics.resampling import cluster_sums, labels_of, mean_with_erro
 from hqm.psychometrics.result import (
     Array,
     ArrayLike,
-    Bounds,
     Coefficient,
     Outcome,
     Status,
-    normal_quantile,
     ratio,
     shaped,
     shaped_alike,
@@ -112,20 +110,9 @@ def _clustered(values: Array, clusters: ArrayLike | None) -> tuple[Array, Array]
 
 
 def _normal(value: float, error: float, level: float, reason: str) -> Coefficient:
-
     if not math.isfinite(value):
         return Coefficient.absent("insufficient", reason)
-    half = normal_quantile(level) * error
-    # an interval without width claims a certainty that few items do not give
-    if not half > 0:
-        return Coefficient(value, n=1, level=level)
-    return Coefficient(
-        value,
-        n=1,
-        level=level,
-        fixed=Bounds(value - half, value + half, "cluster normal", level),
-        se=error,
-    )
+    return Coefficient.over_items(value, error, level, "cluster normal", n=1)
 
 
 def _over_respondents(values: Array, level: float) -> tuple[Coefficient, float]:
@@ -317,24 +304,17 @@ def signal_detection(
     h, f = (hits + 0.5) / (yes + 1), (false_alarms + 0.5) / (no + 1)
     zh, zf = float(ndtri(h)), float(ndtri(f))
     variance = _variance(h, zh, yes + 1) + _variance(f, zf, no + 1)
-    z = normal_quantile(level)
     n = int(yes + no)
-
-    def normal(value: float, error: float) -> Coefficient:
-        ends = Bounds(value - z * error, value + z * error, "delta method", level)
-        return Coefficient(value, n=n, level=level, fixed=ends, se=error)
-
     sensitivity, specificity = hits / yes, correct_rejections / no
     # the corrected rates keep the error above 0 where every answer is right
     error = math.sqrt(h * (1 - h) / yes + f * (1 - f) / no) / 2
-    balanced = (sensitivity + specificity) / 2
-    ends = Bounds(max(0.0, balanced - z * error), min(1.0, balanced + z * error), "normal", level)
+    made = Coefficient.over_items
     return SignalDetection(
         h,
         f,
-        normal(zh - zf, math.sqrt(variance)),
-        normal(-(zh + zf) / 2, math.sqrt(variance) / 2),
-        Coefficient(balanced, n=n, level=level, fixed=ends, se=error),
+        made(zh - zf, math.sqrt(variance), level, "delta method", n=n),
+        made(-(zh + zf) / 2, math.sqrt(variance) / 2, level, "delta method", n=n),
+        made((sensitivity + specificity) / 2, error, level, "normal", n=n, least=0.0, most=1.0),
     )
 
 

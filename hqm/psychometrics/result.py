@@ -130,6 +130,29 @@ class Coefficient:
         return replace(self, value=of(self.value), low=low, high=high, fixed=fixed)
 
     @classmethod
+    def over_items(
+        cls,
+        value: float,
+        error: float,
+        level: float,
+        method: str,
+        *,
+        n: int = 0,
+        reach: float = math.nan,
+        least: float = -math.inf,
+        most: float = math.inf,
+    ) -> Coefficient:
+        """With an interval for these respondents over other items, of `reach` standard errors (those
+        of a normal distribution unless given); with none where nothing varies, as an interval
+        without width claims a certainty that few items do not give.
+        """
+        if not error > 0:
+            return cls(value, n=n, level=level)
+        half = (normal_quantile(level) if math.isnan(reach) else reach) * error
+        ends = Bounds.around(value, half, method, level, least=least, most=most)
+        return cls(value, n=n, level=level, fixed=ends, se=error)
+
+    @classmethod
     def absent(cls, status: Status, reason: str, n: int = 0) -> Coefficient:
         """A coefficient that does not exist, and why."""
         return cls(math.nan, n=n, status=status, reason=reason)

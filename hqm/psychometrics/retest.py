@@ -38,8 +38,8 @@ def with_bounds(
     ratio: float,
     scores: Array,
     noises: Array,
-    without: Array | None,
-    noise_without: Array | None,
+    without: Array,
+    noise_without: Array,
     relatives: Relatives,
     level: float,
     flags: tuple[str, ...],
@@ -51,9 +51,9 @@ def with_bounds(
     value = max(0.0, 1 - ratio)
     average = scores.mean(axis=0)
     between, fixed = float(average.var(ddof=1)), None
-    clusters = 0 if without is None else without.shape[2]
+    clusters = without.shape[2]
     noise = float(noises.mean())
-    if without is not None and noise_without is not None and clusters > 2:
+    if clusters > 2:
         apart = without.mean(axis=0)
         error, along = _errors_of_items(average, apart)
         items, together, own = _error_of_noise(
@@ -138,9 +138,7 @@ def _bounds(
     return Bounds(min(float(low), value), max(float(high), value), method, level)
 
 
-def drift_test(
-    scores: Array, contributions: Array | None, *, minimum: int = 10
-) -> SignificanceTest:
+def drift_test(scores: Array, contributions: Array, *, minimum: int = 10) -> SignificanceTest:
     """Whether scores differ between runs by more than independent changes of items explain.
 
     An update of a served model, another system prompt or a common random seed moves all items of a
@@ -154,7 +152,7 @@ def drift_test(
 
     - `scores`: (runs, respondents).
     - `contributions`: (runs, respondents, clusters): each cluster's centred contribution to the
-      score, or None.
+      score.
     - `minimum`: The number of clusters below which chi-square is no approximation.
 
     The status is `insufficient` below 2 runs or `minimum` clusters and `not_informative` when no
@@ -163,8 +161,8 @@ def drift_test(
     1.0
     """
     runs, respondents = scores.shape
-    clusters = 0 if contributions is None else contributions.shape[2]
-    if contributions is None or runs < 2 or clusters < minimum:
+    clusters = contributions.shape[2]
+    if runs < 2 or clusters < minimum:
         return SignificanceTest.absent(
             "insufficient",
             f"a drift test needs 2 runs and {minimum} clusters of items, there are {runs} and"
@@ -367,8 +365,7 @@ def rho_g(
 def rho_g_of_scores(
     scores: ArrayLike,
     *,
-    noise: ArrayLike | None = None,
-    without: ArrayLike | None = None,
+    without: ArrayLike,
     n_effective: float | None = None,
     families: Sequence[str] = (),
     level: float = 0.95,
@@ -391,76 +388,52 @@ def rho_g_of_scores(
     jackknife as a linearisation).
 
     - `scores`: (runs, respondents): the metric's values.
-    - `noise`: (respondents,): variance of one run's score over seeds, where it is known from
-      elsewhere (probabilities). It replaces the estimate; without `without` there is then no
-      interval for these respondents.
     - `without`: (runs, respondents, clusters): the metric with each cluster left out.
     - `n_effective, families, level`: As in `rho_g`.
 
     The status is that of `rho_g`.
 
-    Three respondents whose noise is known, two runs:
-
-    >>> result = rho_g_of_scores([[0.2, 0.5, 0.8], [0.2, 0.5, 0.8]], noise=[0.01, 0.01, 0.01])
-    >>> round(result.rho.value, 4)
-    0.8889
+    >>> x = np.random.default_rng(0).random((2, 5, 40)) < np.linspace(0.2, 0.8, 5)[:, None]
+    >>> without = (x.sum(axis=2, keepdims=True) - x) / 39
+    >>> round(rho_g_of_scores(x.mean(axis=2), without=without).rho.value, 1)
+    0.9
     """
-    s = shaped(scores, "runs, respondents")
+    s, w = shaped(scores, "runs, respondents"), np.asarray(without, dtype=np.float64)
     runs, respondents = s.shape
-    if noise is None and without is None:
-        raise ValueError("the noise of the scores or the scores without each cluster are needed")
-    if noise is None and runs < 2:
+    if w.ndim != 3 or w.shape[:2] != s.shape:
+        raise ValueError(f"without must have shape {s.shape} and clusters, got {w.shape}")
+    if runs < 2:
         return _absent(
             "insufficient",
             f"test-retest needs 2 runs, there are {runs}",
             runs,
             respondents,
         )
-    known = None if noise is None else np.asarray(noise, dtype=np.float64)
-    if known is not None and known.shape != (respondents,):
-        raise ValueError(f"noise must have shape ({respondents},), got {known.shape}")
-    included = np.isfinite(s).all(axis=0)
-    included &= np.isfinite(known) & (known >= 0) if known is not None else True
-    w = (
-        np.empty((runs, respondents, 0))
-        if without is None
-        else np.asarray(without, dtype=np.float64)
-    )
-    if w.shape[:2] != s.shape:
-        raise ValueError(f"without must have shape {s.shape} and clusters, got {w.shape}")
-    included &= np.isfinite(w).all(axis=(0, 2))
+    included = np.flatnonzero(np.isfinite(s).all(axis=0) & np.isfinite(w).all(axis=(0, 2)))
     count = w.shape[2]
-    if included.sum() < 3 or (known is None and count < 2):
+    if len(included) < 3 or count < 2:
         return _absent(
             "insufficient",
-            f"test-retest needs 3 respondents and 2 clusters, there are {int(included.sum())} and"
+            f"test-retest needs 3 respondents and 2 clusters, there are {len(included)} and"
             f" {count}",
             runs,
             respondents,
         )
-    index = np.flatnonzero(included)
-    s, w = s[:, index], w[:, index]
-    h = noise_without = None
-    v = known[index] if known is not None else np.empty(0)
-    if count >= 2:
-        h = (count - 1) / count * (s[:, :, None] - w)
-        if known is None:
-            # a repeated score leaves rounding dust in its influence
-            h = np.where(np.abs(h) < 1e-15, 0.0, h)
-            changes = h.var(axis=0, ddof=1) * count / (count - 1)
-            v = changes.sum(axis=1)
-            noise_without = (count / (count - 1)) ** 2 * (v[:, None] - changes)
-        else:
-            noise_without = np.repeat(v[:, None], count, axis=1)
+    s, w = s[:, included], w[:, included]
+    influence = (count - 1) / count * (s[:, :, None] - w)
+    # a repeated score leaves rounding dust in its influence
+    influence = np.where(np.abs(influence) < 1e-15, 0.0, influence)
+    changes = influence.var(axis=0, ddof=1) * count / (count - 1)
+    noise = changes.sum(axis=1)
     return _assemble(
         s,
-        v,
-        w if count >= 2 else None,
-        noise_without,
-        h,
-        index,
+        noise,
+        w,
+        (count / (count - 1)) ** 2 * (noise[:, None] - changes),
+        influence,
+        included,
         respondents,
-        Relatives(tuple(families), n_effective).of(index),
+        Relatives(tuple(families), n_effective).of(included),
         level,
         (),
     )
@@ -480,9 +453,9 @@ def _absent(status: Status, reason: str, runs: int, respondents: int) -> General
 def _assemble(
     scores: Array,
     noise: Array,
-    without: Array | None,
-    noise_without: Array | None,
-    contributions: Array | None,
+    without: Array,
+    noise_without: Array,
+    contributions: Array,
     included: Numbers,
     respondents: int,
     relatives: Relatives,

@@ -147,7 +147,7 @@ def blind_solvability(
             "not_informative", "every type has one label only: the type alone gives it", 1.0
         )
     item, feature, size = Questions.of(questions).features()
-    hits = _predict(items, item, feature, size)
+    hits = _by_words(items, item, feature, forward=False)(items.fold)
     rows = []
     for k, name in enumerate(items.kinds):
         inside = items.kind == k
@@ -171,7 +171,7 @@ def blind_solvability(
         for view in seen
         for stratum in judge_strata(
             view,
-            _learnt_forward(view.items, item, feature),
+            _by_words(view.items, item, feature, forward=True),
             rng,
             cue="words",
             tests=tests_in(seen),
@@ -181,38 +181,12 @@ def blind_solvability(
     return Solvability(share, float(baseline.mean()), gain, p, per_type, size, strata)
 
 
-def _predict(items: Labelled, item: Numbers, feature: Numbers, size: int) -> Array:
-    """Which items are predicted rightly from the other folds."""
-    hits = np.zeros(len(items.label))
-    count = len(items.labels)
-    for kind in range(len(items.kinds)):
-        member = items.kind == kind
-        chosen = member[item]
-        at = item[chosen]
-        what, width = without_gaps(feature[chosen])
-        key = items.label[at] * width + what
-        whole = np.bincount(key, minlength=count * width)
-        for fold in range(items.folds):
-            test_item = member & (items.fold == fold)
-            test = items.fold[at] == fold
-            if not test_item.any():
-                continue
-            seen = (whole - np.bincount(key[test], minlength=count * width)).reshape(count, width)
-            prior = np.bincount(items.label[member & ~test_item], minlength=count)
-            with np.errstate(divide="ignore"):
-                # a label that the type's other folds lack is not predicted
-                score = np.tile(np.log(prior), (len(member), 1))
-            weight = np.log((seen + 1) / (seen.sum(axis=1, keepdims=True) + width))
-            for k in range(count):
-                score[:, k] += np.bincount(
-                    at[test], weights=weight[k][what[test]], minlength=len(member)
-                )
-            hits[test_item] = score[test_item].argmax(axis=1) == items.label[test_item]
-    return hits
-
-
-def _learnt_forward(items: Labelled, item: Numbers, feature: Numbers) -> Callable[[Numbers], Array]:
-    """Blocks -> which items are predicted rightly from the blocks before their own."""
+def _by_words(
+    items: Labelled, item: Numbers, feature: Numbers, *, forward: bool
+) -> Callable[[Numbers], Array]:
+    """Turns of the items -> which are predicted rightly, by the turns before their own (`forward`),
+    or by all others.
+    """
     kinds = []
     for kind in range(len(items.kinds)):
         members = np.flatnonzero(items.kind == kind)
@@ -222,22 +196,21 @@ def _learnt_forward(items: Labelled, item: Numbers, feature: Numbers) -> Callabl
         chosen = at >= 0
         kinds.append((members, at[chosen], *without_gaps(feature[chosen])))
 
-    def predict(block: Numbers) -> Array:
+    def predict(turn: Numbers) -> Array:
         hits = np.zeros(len(items.label))
         for members, at, what, width in kinds:
-            right = _from_before(
-                items.label[members], at, what, width, block[members], len(items.labels)
+            hits[members] = _of_one_type(
+                items.label[members], at, what, width, turn[members], len(items.labels), forward
             )
-            hits[members] = right
         return hits
 
     return predict
 
 
-def _from_before(
-    label: Numbers, at: Numbers, what: Numbers, width: int, turn: Numbers, count: int
+def _of_one_type(
+    label: Numbers, at: Numbers, what: Numbers, width: int, turn: Numbers, count: int, forward: bool
 ) -> Array:
-    """Which items of one type are predicted rightly from the turns before their own."""
+    """Which items of one type are predicted rightly."""
     hits = np.zeros(len(label))
     blocks = int(turn.max()) + 1
     # a sort of small numbers takes time in proportion to them
@@ -245,12 +218,18 @@ def _from_before(
     at, what = at[order], what[order]
     key = label[at] * width + what
     ends = np.searchsorted(turn[at], np.arange(blocks + 1))
-    seen, prior = np.zeros(count * width), np.zeros(count)
+    whole = np.bincount(key, minlength=count * width), np.bincount(label, minlength=count)
+    before = np.zeros(count * width), np.zeros(count)
     for b in range(blocks):
         part, test = slice(ends[b], ends[b + 1]), turn == b
-        if b and test.any():
+        own = (
+            np.bincount(key[part], minlength=count * width),
+            np.bincount(label[test], minlength=count),
+        )
+        seen, prior = before if forward else (whole[0] - own[0], whole[1] - own[1])
+        if test.any() and (b or not forward):
             with np.errstate(divide="ignore"):
-                # a label that the blocks before lack is not predicted
+                # a label that was not seen is not predicted
                 score = np.tile(np.log(prior), (len(label), 1))
             table = seen.reshape(count, width)
             weight = np.log((table + 1) / (table.sum(axis=1, keepdims=True) + width))
@@ -259,8 +238,7 @@ def _from_before(
                     at[part], weights=weight[k][what[part]], minlength=len(label)
                 )
             hits[test] = score[test].argmax(axis=1) == label[test]
-        seen += np.bincount(key[part], minlength=count * width)
-        prior += np.bincount(label[test], minlength=count)
+        before = before[0] + own[0], before[1] + own[1]
     return hits
 
 
@@ -420,22 +398,17 @@ def _rule(
     level: float,
     alpha: float,
 ) -> LengthRule:
-    learnt = _threshold(_counts(items.label, words))
-    hits = np.zeros(len(words))
-    for fold in range(items.folds):
-        test = items.fold == fold
-        threshold, short = _threshold(_counts(items.label[~test], words[~test]))
-        hits[test] = _predicted(words[test], threshold, short) == items.label[test]
+    hits = _by_length(items, words, items.fold, forward=False)
     view = View(items, ((kind, part, np.ones(len(words), dtype=bool)),))
     (stratum,) = judge_strata(
         view,
-        lambda block: _forward(items, words, block),
+        lambda block: _by_length(items, words, block, forward=True),
         rng,
         cue="number of words",
         tests=rules,
         alpha=alpha,
     )
-    threshold, short = learnt
+    threshold, short = _threshold(items.label, words)
     return LengthRule(
         stratum=stratum,
         accuracy=accuracy(hits, items.cluster, level),
@@ -446,34 +419,26 @@ def _rule(
     )
 
 
-def _counts(label: Numbers, words: Numbers) -> Numbers:
-    """(2 labels, lengths): how many texts."""
-    width = int(words.max(initial=0)) + 1
-    return counted(label * width + words, 2, width)
-
-
-def _threshold(table: Numbers) -> tuple[int, int]:
+def _threshold(label: Numbers, words: Numbers) -> tuple[int, int]:
     """The threshold with the most right labels, the lowest of equals, and the label of the texts up
     to it.
     """
-    below = table.cumsum(axis=1)
+    width = int(words.max(initial=0)) + 1
+    below = counted(label * width + words, 2, width).cumsum(axis=1)
     above = below[:, -1:] - below
     right = below + above[::-1]  # row k: label k up to the threshold, the other label beyond it
-    short, position = divmod(int(right.argmax()), table.shape[1])
+    short, position = divmod(int(right.argmax()), width)
     return position, short
 
 
-def _predicted(words: Numbers, threshold: int, short: int) -> Numbers:
-    return np.where(words <= threshold, short, 1 - short)
-
-
-def _forward(items: Labelled, words: Numbers, block: Numbers) -> Array:
-    """Which items are right by the threshold of the blocks before their own."""
+def _by_length(items: Labelled, words: Numbers, turn: Numbers, *, forward: bool) -> Array:
+    """Which items are right by the threshold of the turns before their own, or of all others."""
     hits = np.zeros(len(words))
-    for b in range(1, int(block.max()) + 1):
-        test, seen = block == b, block < b
-        threshold, short = _threshold(_counts(items.label[seen], words[seen]))
-        hits[test] = _predicted(words[test], threshold, short) == items.label[test]
+    for b in range(int(forward), int(turn.max()) + 1):
+        test = turn == b
+        seen = turn < b if forward else ~test
+        threshold, short = _threshold(items.label[seen], words[seen])
+        hits[test] = np.where(words[test] <= threshold, short, 1 - short) == items.label[test]
     return hits
 
 
