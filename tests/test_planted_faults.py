@@ -30,7 +30,7 @@ def first_hits(
         rng = np.random.default_rng([respondents, seed])
         x, faults = planting.with_faults("wrong key", share, world, respondents, rng)
         listed = psy.reading_list(x, rng=rng, most=len(faults)).items
-        rest = [item.item_rest for item in psy.item_analysis(x).items]
+        rest = psy.item_analysis(x).item_rest
         lowest = np.argsort(np.nan_to_num(rest, nan=2.0))[: len(faults)]
         rows.append(
             (

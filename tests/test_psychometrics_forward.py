@@ -17,7 +17,7 @@ from hqm.psychometrics.cross_validation import (
     majority,
     without_gaps,
 )
-from hqm.psychometrics.solvability import _learnt_forward
+from hqm.psychometrics.solvability import _by_words
 
 
 def world() -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
@@ -79,7 +79,7 @@ def test_words_are_learnt_from_earlier_blocks() -> None:
     kinds, block = [str(i % 2) for i in range(48)], rng.integers(0, 4, 48)
     items = deal(answers, None, kinds, np.random.default_rng(0))
     item, feature, _ = Questions.of(texts).features()
-    hits = _learnt_forward(items, item, feature)(block)
+    hits = _by_words(items, item, feature, forward=True)(block)
     of = [set(feature[item == i].tolist()) for i in range(48)]
     for i in range(48):
         kind = [j for j in range(48) if kinds[j] == kinds[i]]

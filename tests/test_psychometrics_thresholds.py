@@ -515,10 +515,6 @@ NO_NUMBER: dict[str, tuple[str, Callable[[], Any]]] = {
         "insufficient",
         lambda: psy.omega_of_types(scores(9, 6), list("aabbcc"), [0, 0, 0, 1, 1, 2]),
     ),
-    "two sets of labels of one item": (
-        "insufficient",
-        lambda: psy.item_analysis([[1.0, 1], [math.nan, 0], [0, 1], [math.nan, 1]]).items[0],
-    ),
 }
 
 

@@ -40,7 +40,6 @@ from hqm.psychometrics import (
     stream,
 )
 from hqm.psychometrics.item_response_models import FEWEST_RESPONDENTS, WHY_FEWEST
-from hqm.psychometrics.item_statistics import reversed_items
 from hqm.scoring.metrics import Array
 from hqm.types import Item, finite
 
@@ -76,11 +75,6 @@ def _analysis(case: Case) -> ItemAnalysis:
     return item_analysis(case.item_scores[0], n_eff=case.n_effective)
 
 
-def _with_rest(case: Case) -> Array:
-    """(items,): the correlation of each item with the rest."""
-    return np.array([item.item_rest for item in case.once(_analysis).items])
-
-
 def _listed(case: Case, places: Iterable[int]) -> Result:
     chosen = [case.items[i].id for i in places]
     return result(float(len(chosen)), count=len(chosen), of=len(case.items), items=chosen)
@@ -88,10 +82,9 @@ def _listed(case: Case, places: Iterable[int]) -> Result:
 
 def _discrimination(case: Case) -> Result:
     """The median over items whose scores vary, with the number of items of either kind."""
-    rest = case.once(_with_rest)
-    difficulty = numbers(np.array([item.difficulty for item in case.once(_analysis).items]))
-    ids = [item.id for item in case.items]
-    places = {"ids": ids, "difficulty": difficulty, "item_rest": numbers(rest)}
+    study = case.once(_analysis)
+    rest, ids = study.item_rest, [item.id for item in case.items]
+    places = {"ids": ids, "difficulty": numbers(study.difficulty), "item_rest": numbers(rest)}
     known = rest[np.isfinite(rest)]
     median = Coefficient(float(np.median(known)), n=len(case.respondents), n_items=len(known))
     return result(median, map=places, varying=len(known), constant=len(rest) - len(known))
@@ -152,14 +145,14 @@ def _with_power(case: Case, counted: Result, power: PlantedFaults) -> Result:
 
 
 def _negative(case: Case) -> Result:
-    """The number of items in the band `reversed`."""
+    """The number of reversed items."""
 
     def search(scores: Array) -> Collection[int]:
-        return reversed_items(scores, n_eff=case.n_effective)
+        return item_analysis(scores, n_eff=case.n_effective).reversed
 
     return _with_power(
         case,
-        _listed(case, case.once(_analysis).of("reversed")),
+        _listed(case, case.once(_analysis).reversed),
         _power(case, "negative_items", search),
     )
 
@@ -170,11 +163,11 @@ def _dead(case: Case) -> Result:
     A description of these respondents, no search for faults: with few of them good easy items are
     among these.
     """
-    items = case.once(_analysis).items
+    study = case.once(_analysis)
     listed = _listed(
-        case, (i for i, item in enumerate(items) if item.n >= 3 and item.difficulty in (0.0, 1.0))
+        case, np.flatnonzero((study.n >= 3) & np.isin(study.difficulty, (0.0, 1.0))).tolist()
     )
-    few = sum(item.n < 3 for item in items)
+    few = int((study.n < 3).sum())
     return Result(listed.coefficient, {**listed.detail, "too_few_scores": few})
 
 
@@ -314,13 +307,11 @@ def _misfit(case: Case) -> Result:
     """The number of items that the fit calls misfits."""
 
     def search(scores: Array) -> Collection[int]:
-        return [
-            i for i, item in enumerate(rasch(scores, n_eff=case.n_effective).items) if item.misfit
-        ]
+        return rasch(scores, n_eff=case.n_effective).misfit
 
     study = case.once(_rasch)
-    listed = _listed(case, (i for i, item in enumerate(study.items) if item.misfit))
-    difficulty = [finite(item.difficulty) for item in study.items]
+    listed = _listed(case, study.misfit)
+    difficulty = [finite(value) for value in study.difficulty]
     detail = {"separation": finite(study.separation), "difficulty": difficulty, **listed.detail}
     power = _power(case, "misfit_items", search, most=400, faults=8)
     return _with_power(case, Result(listed.coefficient, detail, study.flags), power)
@@ -330,7 +321,7 @@ _FAMILY = (ITEMS,)
 _VARYING = study_of(
     "an item that varies",
     _analysis,
-    lambda case: not np.isfinite(case.once(_with_rest)).any(),
+    lambda case: not np.isfinite(case.once(_analysis).item_rest).any(),
     "no item varies",
 )
 # the count first: with few respondents a fit says nothing and takes long

@@ -136,14 +136,12 @@ from hqm.psychometrics.generalizability import (
 from hqm.psychometrics.item_response_models import (
     ItemResponseModel,
     Rasch,
-    RaschItem,
     item_response,
     rasch,
 )
 from hqm.psychometrics.item_statistics import (
     Duplicates,
     ItemAnalysis,
-    ItemStatistics,
     LabelError,
     LabelErrors,
     duplicate_items,
@@ -321,7 +319,6 @@ __all__ = [
     "ItemAgreement",
     "ItemAnalysis",
     "ItemResponseModel",
-    "ItemStatistics",
     "ItemToRead",
     "JudgeAgreement",
     "JudgeErrors",
@@ -351,7 +348,6 @@ __all__ = [
     "RangeRestriction",
     "RankStability",
     "Rasch",
-    "RaschItem",
     "RaterErrors",
     "RaterVariance",
     "ReadingList",

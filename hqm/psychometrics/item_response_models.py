@@ -205,39 +205,26 @@ def item_response(scores: ArrayLike, *, n_eff: float | None = None) -> ItemRespo
 
 
 @dataclass(frozen=True, slots=True)
-class RaschItem(Outcome):
-    """One item of a Rasch scale.
+class Rasch(Outcome):
+    """A Rasch scale. What is said of items has an entry for each: NaN for an item that everyone who
+    answered passes, or fails.
 
     - `difficulty`: In logits, mean 0 over the items; the ability that passes half the time.
     - `infit, outfit`: Mean squared residuals, weighted by information and plain: 1 as the model
       expects, above 1.3 erratic (a wrong key, a lucky guess), below .7 too regular (it repeats
       other items).
-    - `infit_t, outfit_t`: The same as approximately normal deviates (Wilson and Hilferty).
-    - `q`: Two-sided p of the more extreme of both, after Bonferroni for two and Benjamini and
-      Hochberg over items.
-    - `misfit`: Outside .7 to 1.3 and q below alpha.
-    """
-
-    difficulty: float
-    infit: float
-    outfit: float
-    infit_t: float
-    outfit_t: float
-    q: float
-    misfit: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Rasch(Outcome):
-    """A Rasch scale.
-
-    - `items`: In order.
+    - `misfit`: The numbers of the items outside .7 to 1.3 of which the more extreme of both, as a
+      normal deviate (Wilson and Hilferty), has a two-sided p below alpha, after Bonferroni for two
+      and Benjamini and Hochberg over items.
     - `ability`: One entry a respondent, in logits: Warm's weighted likelihood estimate,
       finite even for all passes or none.
     - `separation`: Reliability of the abilities: 1 - mean(se^2) / variance.
     """
 
-    items: tuple[RaschItem, ...] = ()
+    difficulty: tuple[float, ...] = ()
+    infit: tuple[float, ...] = ()
+    outfit: tuple[float, ...] = ()
+    misfit: tuple[int, ...] = ()
     ability: tuple[float, ...] = ()
     separation: float = math.nan
     n: int = 0
@@ -270,8 +257,8 @@ def rasch(scores: ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None)
     >>> x = (rng.random((200, 20)) < 1 / (1 + np.exp(-(theta - b)))).astype(float)
     >>> x[:, 7] = rng.random(200) < 0.5
     >>> result = rasch(x)
-    >>> [i for i, item in enumerate(result.items) if item.misfit]
-    [7]
+    >>> result.misfit
+    (7,)
     """
     model = item_response(scores, n_eff=n_eff)
     if model.status != "ok":
@@ -303,23 +290,16 @@ def rasch(scores: ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None)
     t_in, t_out = _deviate(infit, spread_in), _deviate(outfit, spread_out)
     worst = np.fmax(np.abs(t_in), np.abs(t_out))
     q = benjamini_hochberg(np.where(known, np.minimum(1, 4 * ndtr(-worst)), np.nan))
-    items = []
-    for i in range(x.shape[1]):
-        if not known[i]:
-            reason = "everyone who answered has the same score"
-            none = (math.nan,) * 6
-            items.append(RaschItem(*none, False, status="degenerate", reason=reason))
-            continue
-        outside = not (0.7 <= infit[i] <= 1.3 and 0.7 <= outfit[i] <= 1.3)
-        misfit = bool(outside and q[i] < alpha)
-        fit = (float(infit[i]), float(outfit[i]), float(t_in[i]), float(t_out[i]), float(q[i]))
-        items.append(RaschItem(float(difficulty_of[i]), *fit, misfit))
+    inside = (infit >= 0.7) & (infit <= 1.3) & (outfit >= 0.7) & (outfit <= 1.3)
+    misfit = np.flatnonzero(~inside & (q < alpha))
+    of_items = np.where(known, np.stack([difficulty_of, infit, outfit]), np.nan)
     error = 1 / np.sqrt(np.where(answered, information, np.nan))
     theta = np.where(answered, theta, np.nan)
     spread = float(np.nanvar(theta, ddof=1))
     separation = 1 - float(np.nanmean(error**2)) / spread if spread > 0 else math.nan
     return Rasch(
-        tuple(items),
+        *(tuple(values) for values in of_items.tolist()),
+        tuple(misfit.tolist()),
         tuple(theta.tolist()),
         separation,
         model.n,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr
@@ -14,50 +13,32 @@ from hqm.psychometrics.distributions import rank_sum_p
 from hqm.psychometrics.result import (
     Array,
     ArrayLike,
-    Flags,
     Numbers,
     Outcome,
-    Status,
     ratio,
     shaped,
 )
 from hqm.psychometrics.significance import benjamini_hochberg
 
-Band = Literal[
-    "very good", "good", "marginal", "poor", "reversed", "undetermined", "solved", "dead", "flat"
-]
 
-
-@dataclass(frozen=True, slots=True)
-class ItemStatistics(Outcome):
-    """One item over all respondents.
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemAnalysis(Outcome):
+    """The items of one administration, each array with an entry for every item.
 
     - `difficulty`: Mean score (the classical p value; a high one is an easy item).
     - `item_rest, q`: Correlation with the mean of the other items, and its two-sided p-value after
-      Benjamini and Hochberg over all items of the call.
+      Benjamini and Hochberg over all items of the call; NaN where the scores, or the rest, do not
+      vary.
     - `n`: Respondents with a score.
-    - `band`: `very good` (.40 and above), `good` (.30), `marginal` (.20), `poor` (below .20),
-      `reversed` (below 0): only when q is below alpha, and for `reversed` the exact test of ranks
-      agrees; else `undetermined`. An item that everyone passes is `solved`, that no one passes is
-      `dead`, with one other score throughout `flat`.
+    - `reversed`: The numbers of the items whose correlation is below 0 with q below alpha, where the
+      exact test of ranks agrees.
     """
 
-    difficulty: float
-    item_rest: float
-    q: float
-    n: int
-    band: Band
-
-
-@dataclass(frozen=True, slots=True)
-class ItemAnalysis(Outcome):
-    """All items of one administration, in order."""
-
-    items: tuple[ItemStatistics, ...] = ()
-
-    def of(self, band: Band) -> tuple[int, ...]:
-        """Numbers of the items in a band."""
-        return tuple(i for i, item in enumerate(self.items) if item.band == band)
+    difficulty: Array
+    item_rest: Array
+    q: Array
+    n: Numbers
+    reversed: tuple[int, ...] = ()
 
 
 def item_rest(scores: ArrayLike) -> Array:
@@ -97,9 +78,6 @@ def _correlations(x: Array, rest: Array) -> tuple[Array, Numbers]:
     return r, n
 
 
-_NO_SPREAD = 1e-12
-
-
 def _two_sided(r: Array, n: ArrayLike) -> Array:
     """Student's test of a correlation."""
     df = np.asarray(n, dtype=np.float64) - 2
@@ -108,120 +86,55 @@ def _two_sided(r: Array, n: ArrayLike) -> Array:
         return np.asarray(2 * stdtr(df, -quotient))
 
 
-def reversed_items(
-    scores: ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None
-) -> tuple[int, ...]:
-    """Numbers of the items in the band `reversed` of `item_analysis`, without the numbers of every
-    item.
-
-    >>> reversed_items([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 1], [1, 0, 0, 1]])
-    ()
-    """
-    x = shaped(scores, "respondents, items")
-    if x.shape[0] < 3 or x.shape[1] < 2:
-        return ()
-    r, q, proved = _evidence(x, alpha, n_eff)
-    # an item without variance has no correlation
-    return tuple(np.flatnonzero((q < alpha) & (r < 0) & proved).tolist())
-
-
-def _evidence(x: Array, alpha: float, n_eff: float | None) -> tuple[Array, Array, Flags]:
-    """(items,) each: correlation with the rest, q, and whether the rank sums show a reversal."""
-    respondents = x.shape[0]
-    size = float(respondents) if n_eff is None else min(float(respondents), n_eff)
-    rest = _rest(x)
-    r, n = _correlations(x, rest)
-    q = benjamini_hochberg(_two_sided(r, n * size / respondents))
-    return r, q, _reversed_q(x, rest, r, n_eff) < alpha
-
-
 def item_analysis(
     scores: ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None
 ) -> ItemAnalysis:
-    """Classical item analysis, with a verdict only where there is evidence for it.
+    """Classical item analysis, which names an item as reversed only where there is evidence for it.
 
     The item-rest correlation asks whether the respondents that do well elsewhere do well here. With
     few respondents it is mostly noise: with 20, a few in a hundred perfectly good items come out
-    negative. So a band is named only when the correlation differs from 0 after correction for the
-    number of items.
+    negative. So an item is named only when the correlation differs from 0 after correction for the
+    number of items. Student's test of r is fooled by a few outlying respondents, so that the rank
+    sum test of `label_error_candidates` must agree.
 
         p_i = mean_m x_mi        r_i = cor(x_.i, mean of the other items)
 
-    Ebel, R. L. and Frisbie, D. A. (1991). Essentials of educational measurement, 5th ed., for the
-    bands. Student's test of r is fooled by a few
-    outlying respondents, so `reversed` needs the rank sum test of `label_error_candidates` too.
+    Ebel, R. L. and Frisbie, D. A. (1991). Essentials of educational measurement, 5th ed.
 
     - `scores`: (respondents, items); NaN where an answer was not scored. Binary or graded.
-    - `alpha`: False discovery rate of the bands.
+    - `alpha`: False discovery rate of the items named.
     - `n_eff`: The number of independent respondents, where some are relatives.
 
-    The status is `insufficient` for fewer than 3 respondents or 2 items. An item without variance,
-    or whose rest has none, is `degenerate` and says what everyone scored.
+    The status is `insufficient` for fewer than 3 respondents or 2 items.
 
     >>> result = item_analysis([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 1], [1, 0, 0, 1]])
-    >>> [round(item.difficulty, 2) for item in result.items], result.of("solved")
-    ([1.0, 0.5, 0.25, 0.5], (0,))
-    >>> result.items[0].reason
-    'all 4 respondents score 1'
+    >>> result.difficulty, result.reversed
+    (array([1.  , 0.5 , 0.25, 0.5 ]), ())
     """
     x = shaped(scores, "respondents, items")
     respondents, count = x.shape
     if respondents < 3 or count < 2:
+        none = np.zeros(0)
         return ItemAnalysis.absent(
             "insufficient",
             f"an item analysis needs 3 respondents and 2 items, there are {respondents}"
             f" and {count}",
+            difficulty=none,
+            item_rest=none,
+            q=none,
+            n=none.astype(np.int64),
         )
-    r, q, proved = _evidence(x, alpha, n_eff)
+    rest, seen = _rest(x), np.isfinite(x)
+    r, n = _correlations(x, rest)
+    size = float(respondents) if n_eff is None else min(float(respondents), n_eff)
+    q = benjamini_hochberg(_two_sided(r, n * size / respondents))
+    proved = _reversed_q(x, rest, r, n_eff) < alpha
     # a row for each item, side by side in memory: the same sums as item by item, in one call
-    columns, known = np.ascontiguousarray(x.T), np.isfinite(x).sum(axis=0)
-    with np.errstate(invalid="ignore"):
-        means, spread = columns.mean(axis=1), np.ptp(columns, axis=1)
-    rows = zip(*(v.tolist() for v in (means, r, q, known, spread, proved)), strict=True)
-    items = []
-    for i, (mean, of_r, of_q, seen, width, shown) in enumerate(rows):
-        if seen == 0:
-            items.append(
-                ItemStatistics.absent(
-                    "insufficient",
-                    "no respondent has a score",
-                    difficulty=math.nan,
-                    item_rest=math.nan,
-                    q=math.nan,
-                    n=0,
-                    band="undetermined",
-                )
-            )
-            continue
-        first = columns[i, 0]
-        if seen < respondents:
-            column = columns[i, np.isfinite(columns[i])]
-            mean, width, first = float(column.mean()), float(np.ptp(column)), column[0]
-        band, status, reason = _verdict(
-            seen, first if width <= _NO_SPREAD else None, of_r, of_q, alpha, shown
-        )
-        items.append(ItemStatistics(mean, of_r, of_q, seen, band, status=status, reason=reason))
-    return ItemAnalysis(tuple(items))
-
-
-def _verdict(
-    n: int, same: float | None, r: float, q: float, alpha: float, proved: bool
-) -> tuple[Band, Status, str]:
-    """The band of an item with n scores, which are all the `same` unless that is None."""
-    if same is not None:
-        reason = f"all {n} respondents score {same:g}"
-        named: dict[float, Band] = {0.0: "dead", 1.0: "solved"}
-        return named.get(float(same), "flat"), "degenerate", reason
-    if math.isnan(r):
-        if n < 3:
-            return "undetermined", "insufficient", f"only {n} respondents have a score"
-        return "undetermined", "degenerate", "the respondents do not differ on the other items"
-    if not q < alpha:
-        return "undetermined", "ok", ""
-    if r < 0:
-        return "reversed" if proved else "undetermined", "ok", ""
-    bands: list[tuple[float, Band]] = [(0.4, "very good"), (0.3, "good"), (0.2, "marginal")]
-    return next((name for least, name in bands if r >= least), "poor"), "ok", ""
+    totals = np.ascontiguousarray(np.where(seen, x, 0.0).T).sum(axis=1)
+    named = np.flatnonzero((q < alpha) & (r < 0) & proved)
+    return ItemAnalysis(
+        ratio(totals, seen.sum(axis=0)), r, q, seen.sum(axis=0), tuple(named.tolist())
+    )
 
 
 @dataclass(frozen=True, slots=True)

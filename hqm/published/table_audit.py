@@ -600,16 +600,16 @@ def _of_parts(
 def _discrimination(make: Maker, parts: Subscales, label: str) -> Estimate:
     """Estimate item statistics of a table whose columns are single items."""
     study = item_analysis(parts.scores)
-    rest = [item.item_rest for item in study.items if math.isfinite(item.item_rest)]
+    rest = study.item_rest[np.isfinite(study.item_rest)]
     value = (
         Coefficient(float(np.median(rest)), n=len(parts.scores))
-        if rest
+        if rest.size
         else Coefficient.absent("degenerate", "no item varies")
     )
     places = {
         "ids": list(parts.columns),
-        "difficulty": [finite(item.difficulty) for item in study.items],
-        "item_rest": [finite(item.item_rest) for item in study.items],
+        "difficulty": [finite(value) for value in study.difficulty.tolist()],
+        "item_rest": [finite(value) for value in study.item_rest.tolist()],
     }
     return make("items.discrimination", label, value, items=len(parts.columns), map=places)
 

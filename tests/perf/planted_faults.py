@@ -364,7 +364,7 @@ def bounds_table(
 def accused(x: Array, rng: np.random.Generator) -> tuple[bool, bool]:
     """Whether `label_errors` and `negative_items` name any item: what these indicators count."""
     sure = reading_list(x, rng=rng).named or label_error_candidates(x, rng=rng).candidates
-    return bool(sure), bool(item_analysis(x).of("reversed"))
+    return bool(sure), bool(item_analysis(x).reversed)
 
 
 def items_table(
