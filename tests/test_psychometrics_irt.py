@@ -75,8 +75,8 @@ def test_parameters_against_a_direct_maximisation() -> None:
 
 
 def test_many_items_are_fitted_where_the_likelihood_is_largest() -> None:
-    """12 respondents and 170 items, against the likelihood at quadrature points of each respondent's
-    own: no step of slope or intercepts betters it.
+    """12 respondents and 170 items, against the likelihood at quadrature points of each
+    respondent's own: no step of slope or intercepts betters it.
     """
     from hqm.psychometrics.item_response_models import fit
 

@@ -542,7 +542,7 @@ def test_separation_is_what_errors_leave_of_the_variance_of_abilities() -> None:
     right = (rng.random((60, 15)) < 1 / (1 + np.exp(hard - ability))).astype(float)
     model = psy.rasch(right)
     # Wright and Masters (1982), chapter 5: variances of the mean squares, made normal by cube roots
-    b = np.array([item.difficulty for item in model.items])
+    b = model.difficulty
     p = 1 / (1 + np.exp(b - np.array(model.ability)[:, None]))
     w = p * (1 - p)
     errors = np.mean(1 / w.sum(axis=1))

@@ -30,8 +30,8 @@ class ItemAnalysis(Outcome):
       Benjamini and Hochberg over all items of the call; NaN where the scores, or the rest, do not
       vary.
     - `n`: Respondents with a score.
-    - `reversed`: The numbers of the items whose correlation is below 0 with q below alpha, where the
-      exact test of ranks agrees.
+    - `reversed`: The numbers of the items whose correlation is below 0 with q below alpha, where
+      the exact test of ranks agrees.
     """
 
     difficulty: Array

@@ -142,9 +142,9 @@ class Coefficient:
         least: float = -math.inf,
         most: float = math.inf,
     ) -> Coefficient:
-        """With an interval for these respondents over other items, of `reach` standard errors (those
-        of a normal distribution unless given); with none where nothing varies, as an interval
-        without width claims a certainty that few items do not give.
+        """With an interval for these respondents over other items, of `reach` standard errors
+        (those of a normal distribution unless given); with none where nothing varies, as an
+        interval without width claims a certainty that few items do not give.
         """
         if not error > 0:
             return cls(value, n=n, level=level)
