@@ -558,7 +558,7 @@ def test_separation_is_what_errors_leave_of_the_variance_of_abilities() -> None:
         ),
     ):
         deviates = (np.cbrt(mean) - 1) * 3 / np.sqrt(variance) + np.sqrt(variance) / 3
-        assert [getattr(item, name) for item in model.items] == pytest.approx(deviates.tolist())
+        assert getattr(model, name) == pytest.approx(deviates)
 
 
 def test_contradictions_beyond_one_answer_in_five_count() -> None:
