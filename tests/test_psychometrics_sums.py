@@ -540,6 +540,7 @@ def test_separation_is_what_errors_leave_of_the_variance_of_abilities() -> None:
     rng = np.random.default_rng(26)
     ability, hard = rng.normal(size=(60, 1)), np.linspace(-1.5, 1.5, 15)
     right = (rng.random((60, 15)) < 1 / (1 + np.exp(hard - ability))).astype(float)
+    right[:, [2, 9]] = rng.random((60, 2)) < 0.5
     model = psy.rasch(right)
     # Wright and Masters (1982), chapter 5: variances of the mean squares, made normal by cube roots
     b = model.difficulty
@@ -549,16 +550,23 @@ def test_separation_is_what_errors_leave_of_the_variance_of_abilities() -> None:
     assert model.separation == pytest.approx(1 - errors / np.var(model.ability, ddof=1))
     squares = (right - p) ** 2
     fourth = w * (p**3 + (1 - p) ** 3)
-    for mean, variance, name in (
-        ((squares / w).mean(axis=0), (fourth / w**2).sum(axis=0) / 60**2 - 1 / 60, "outfit_t"),
-        (
-            squares.sum(axis=0) / w.sum(axis=0),
-            (fourth - w**2).sum(axis=0) / w.sum(axis=0) ** 2,
-            "infit_t",
-        ),
+    plain, weighted = (squares / w).mean(axis=0), squares.sum(axis=0) / w.sum(axis=0)
+    assert model.outfit == pytest.approx(plain.tolist())
+    assert model.infit == pytest.approx(weighted.tolist())
+    p_values = []
+    for mean, variance in (
+        (plain, (fourth / w**2).sum(axis=0) / 60**2 - 1 / 60),
+        (weighted, (fourth - w**2).sum(axis=0) / w.sum(axis=0) ** 2),
     ):
         deviates = (np.cbrt(mean) - 1) * 3 / np.sqrt(variance) + np.sqrt(variance) / 3
-        assert getattr(model, name) == pytest.approx(deviates)
+        p_values.append(2 * stats.norm.sf(np.abs(deviates)))
+    q = stats.false_discovery_control(np.minimum(1, 2 * np.min(p_values, axis=0)))
+    outside = np.flatnonzero((np.abs(plain - 1) > 0.3) | (np.abs(weighted - 1) > 0.3))
+    assert len(outside) >= 2
+    for item in outside:
+        for alpha in (q[item] * 0.9999, q[item] * 1.0001):
+            expected = [int(k) for k in outside if q[k] < alpha]
+            assert psy.rasch(right, alpha=alpha).misfit == tuple(expected)
 
 
 def test_contradictions_beyond_one_answer_in_five_count() -> None:

@@ -292,13 +292,15 @@ def rasch(scores: ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None)
     q = benjamini_hochberg(np.where(known, np.minimum(1, 4 * ndtr(-worst)), np.nan))
     inside = (infit >= 0.7) & (infit <= 1.3) & (outfit >= 0.7) & (outfit <= 1.3)
     misfit = np.flatnonzero(~inside & (q < alpha))
-    of_items = np.where(known, np.stack([difficulty_of, infit, outfit]), np.nan)
+    difficulty, infit, outfit = np.where(known, [difficulty_of, infit, outfit], np.nan).tolist()
     error = 1 / np.sqrt(np.where(answered, information, np.nan))
     theta = np.where(answered, theta, np.nan)
     spread = float(np.nanvar(theta, ddof=1))
     separation = 1 - float(np.nanmean(error**2)) / spread if spread > 0 else math.nan
     return Rasch(
-        *(tuple(values) for values in of_items.tolist()),
+        tuple(difficulty),
+        tuple(infit),
+        tuple(outfit),
         tuple(misfit.tolist()),
         tuple(theta.tolist()),
         separation,
