@@ -364,11 +364,12 @@ def reversed_pairs(comparison: Comparison) -> str:
     if not opposed:
         return "No pair of respondents that two measures both separate stands in opposite orders."
     s, (better, worse) = opposed[0]
-    verb = "stands" if len(opposed) == 1 else "stand"
+    pairs = {frozenset(pair) for _, pair in opposed}
+    verb, them = ("stands", "it") if len(pairs) == 1 else ("stand", "them")
     return (
-        f"{counted(len(opposed), 'pair')} of respondents {verb} in opposite orders, separated by"
-        f" both measures; the first: {short(better)} is better than {short(worse)} by {s.first},"
-        f" and worse by {s.second}."
+        f"{counted(len(pairs), 'pair')} of respondents {verb} in opposite orders by two measures"
+        f" that both separate {them}; the first: {short(better)} is better than {short(worse)} by"
+        f" {s.first}, and worse by {s.second}."
     )
 
 

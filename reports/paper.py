@@ -165,7 +165,8 @@ def quality(
         ),
         rows=tuple(rows),
         notes=(
-            "Intervals: 95%, over models, with an asterisk over items for these models alone.",
+            "Intervals: 95%, over models, with an asterisk over items for these models alone; “at"
+            " least” is a one-sided 95% bound.",
             "rho_G: reliability of one run. ICC: ICC(A,1), agreement. Shift: of the mean score by"
             " the other wording. Types alone: how many have a standard error of .03 or less, are"
             " above chance and leak no answers.",

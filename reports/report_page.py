@@ -211,9 +211,11 @@ def _examined(audit: BenchmarkAudit, notes: int) -> str:
     pictures = [counted(audit.images, "picture")] if audit.images else []
     makes = "makes" if notes == 1 else "make"
     rest = f" {counted(notes, 'note')} that {makes} no score wrong:" if notes else ""
+    what = " about ".join([counted(audit.n_items, "item"), *pictures])
+    key = "" if audit.task == "caption" else "speaks against a key, "
     return (
-        f"{listed([counted(audit.n_items, 'item'), *pictures])} were examined: nothing that was looked for speaks against a key, gives an"
-        f" answer away or stands there twice.{rest}"
+        f"The data of {what} were examined: nothing that was looked for {key}gives an answer away"
+        f" or stands there twice.{rest}"
     )
 
 

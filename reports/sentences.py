@@ -180,12 +180,14 @@ def _faults(mend: Sequence[Mend]) -> str:
 
 def _fault(mend: Mend) -> str:
     count, name = mend.count, "".join(mend.names[:1])
+    leaking = [each for each in mend.names if each != "all items"] or ["all items"]
+    leaks = leaking[0] if len(leaking) == 1 else several(len(leaking), "part")
     words = {
         "keys": f"{several(count, 'key')} to check" if count else "a list of keys to check",
         "two_keys": f"{several(count, 'question')} with two keys",
-        "leaks": f"answers leak in {name if count == 1 else several(count, 'type')}",
+        "leaks": f"answers leak in {leaks}",
         "pictures": f"{several(count, 'picture')} missing or broken",
-        "repeats": f"{several(count, 'item')} asked twice",
+        "repeats": f"{several(count, 'item')} asked again",
         "unscored": f"{percent(mend.cost, 1)} of the answers unscored",
         "empty_types": f"{several(count, 'type')} without items",
     }
@@ -270,7 +272,7 @@ def budget_title(audit: BenchmarkAudit, budget: ErrorBudget) -> str:
     what = {"negation": "Negating the questions", "people": "Scoring by people"}.get(
         top.source, SOURCES[top.source][0]
     )
-    said = f"{what} can move one model by {points.said(top.half)} points"
+    said = f"{what} can move one model by {points.said(top.half)} points against the others"
     if not budget.gaps:
         return said
     clear = [gap for gap in budget.gaps if not gap.not_clear]
@@ -346,6 +348,7 @@ def board_title(audit: BenchmarkAudit) -> str:
     rerun = ""
     if again is not None and again.value is not None:
         rerun = f"; the same model wins in {percent(again.value)} of reruns"
+    rerun += "; not over the same items" if _answered_in_part(audit) else ""
     if not holders:
         return "The leaderboard"
     if len(audit.respondents) == 1:
@@ -421,8 +424,8 @@ _MENDS: Mapping[str, tuple[str, str, str, str, str]] = {
         "Put the files back, or take their items out.",
     ),
     "repeats": (
-        "{items} asked twice",
-        "They weigh double: {named}.",
+        "{items} asked again",
+        "Their questions weigh more than once: {named}.",
         "{counted_items}",
         "lists",
         "Keep one of each.",
@@ -511,8 +514,9 @@ def reading_note(audit: BenchmarkAudit) -> str:
         return "Contradictory keys first, then what strong models fail and weak ones pass."
     planted = int(power.get("planted") or 0)
     return (
-        f"With {several(planted, 'wrong key')} planted, {percent(known(power['true_among_first']))}"
-        f" of the first {in_letters(planted)} items on this list were truly wrong."
+        f"A trial of this list: of {several(planted, 'key')} turned in a copy of these answers,"
+        f" {percent(known(power['true_among_first']))} stood among the first {in_letters(planted)}."
+        " A sound benchmark has such a list too."
     )
 
 

@@ -213,3 +213,24 @@ def test_recordings_of_a_form_that_is_not_asked_are_no_fault() -> None:
     assert [recording.form for recording in taken.only(forms).recordings] == ["original"]
     counts = {"matched": 1, "rows": 1, "contradicting": 0, "unmatched": 0}
     assert tells(taken.sentence, "log.last", **counts, missing=1, answers=2)
+
+
+def test_score_counts_the_rows_that_name_another_right_answer(
+    dogs: Path, tmp_path: Path, run: Run
+) -> None:
+    items = hqm.load(dogs).original.items
+    other = {"yes": "no", "no": "yes"}
+    rows = [
+        {
+            "item": item.id,
+            "question": item.prompt,
+            "target": other[item.target] if i < 2 else item.target,
+            "response": "yes",
+        }
+        for i, item in enumerate(items)
+    ]
+    path = tmp_path / "turned.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    status, _, err = run("score", dogs, "--answers", path)
+    assert status == 0
+    assert tells(err, "silent.other-keys", count=2, rows=len(items))

@@ -363,10 +363,13 @@ def test_order_and_separation() -> None:
     (row,) = table.rows
     assert [entry.value for entry in row[2:]] == [0.7, 0.7, None, 20, 0, 5, 1]
     assert "No pair of respondents" in reversed_pairs(alike)
-    against = comparison([], separations=(separation(2, 3, 3, 20),), agreements=(agreement,))
+    twice = (separation(2, 3, 3, 20), separation(2, 3, 3, 20))
+    against = comparison([], separations=twice, agreements=(agreement,))
     assert tells(
         reversed_pairs(against),
         "compare.reversed-pair",
+        pairs="2 pairs",
+        stand="stand",
         better="m0",
         worse="m1",
         first="a",

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from hqm.reports.phrases import in_words
-from hqm.reports.sentences import wordings_to_average
+from hqm.reports.sentences import board_title, wordings_to_average
 
 import hqm
 from hqm.auditing import definitions
@@ -832,3 +832,14 @@ def test_few_labels_are_asked_for_more_and_no_scorer_is_accused() -> None:
     assert unseen is not None
     assert 300 < unseen <= needed
     assert "label" not in remedy(replace(free, value=0.6, detail={"paired": 6000}))[0]
+
+
+def test_answers_to_different_numbers_of_items_are_said() -> None:
+    (whole,) = audit_of().audits
+    (who,) = whole.respondents
+    part = replace(who, name="hf/y", states={FIRST: {"ok": 1, "missing": 2}})
+    assert definitions.unequal_answers(whole) == ""
+    assert definitions.unequal_answers(replace(whole, respondents=(part, part))) == ""
+    uneven = replace(whole, respondents=(who, part))
+    assert tells(definitions.unequal_answers(uneven), "gate.unequal", least=1, most=3, items=12)
+    assert board_title(uneven).endswith("not over the same items")

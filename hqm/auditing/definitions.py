@@ -65,6 +65,21 @@ def scored_answers(audit: BenchmarkAudit) -> Scored:
     )
 
 
+def unequal_answers(audit: BenchmarkAudit) -> str:
+    """Say that respondents answered different numbers of items; nothing where these differ by at
+    most 1 %.
+    """
+    many = [
+        sum(states.values()) - states.get("missing", 0)
+        for who in audit.respondents
+        if (states := who.states.get(audit.reference))
+    ]
+    least, most = min(many, default=0), max(many, default=0)
+    if most - least <= 0.01 * audit.n_items:
+        return ""
+    return f"Not over the same items: models answered {least:,} to {most:,} of {audit.n_items:,}."
+
+
 @dataclass(frozen=True, slots=True)
 class Labellers:
     """Who labelled the answers: names of judges."""

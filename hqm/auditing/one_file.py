@@ -18,6 +18,7 @@ from hqm.benchmark.items import one_part
 from hqm.benchmark.judge_api import played_back, whole
 from hqm.errors import AnswerError, UsageError
 from hqm.imports.detect import written_by_tool
+from hqm.imports.log_answers import ItemAnswers, LogSettings, other_keys_note, take_logs
 from hqm.judges.procedure import verdicts
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.metrics import Metric
@@ -115,6 +116,8 @@ def score_file(
         form, responses, compared, notes = _of_log(benchmark, form, answers, partial)
     else:
         form, responses = benchmark.read_answers(answers, form)
+        if isinstance(responses, ItemAnswers) and responses.other_keys:
+            notes.append(other_keys_note(answers, responses.other_keys, len(responses)))
     matrix = _matrix(
         benchmark,
         form,
@@ -204,8 +207,6 @@ def _of_log(
     """The answers of a log, the parts of the form that it answers, the tool's scores beside ours,
     and notes.
     """
-    from hqm.imports.log_answers import LogSettings, take_logs
-
     settings = LogSettings(partial=partial)
     taken = take_logs({form.name: benchmark.original}, [path], settings, benchmark.spelled)
     if len(taken.recordings) != 1:

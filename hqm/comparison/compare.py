@@ -240,6 +240,8 @@ def _notes(measures: Sequence[Measure], names: Sequence[str], family_names: list
     if any(absent.values()):
         counts = ", ".join(f"{label} {n}" for label, n in absent.items() if n)
         notes.append(f"Respondents that not every measure scored are left out: {counts}.")
+    unequal = dict.fromkeys(f"{m.title}: {m.unequal}" for m in measures if m.unequal)
+    notes.extend(unequal)
     if np.ptp([m.items for m in measures]) > 0.5 * min(m.items for m in measures):
         notes.append(
             "LENGTH_CONFOUND: the measures differ in length by more than half; read the tests at a"

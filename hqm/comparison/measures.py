@@ -11,7 +11,7 @@ from typing import Any
 
 from hqm.auditing.audit import BenchmarkAudit, RespondentScores
 from hqm.auditing.budget import ErrorBudget
-from hqm.auditing.definitions import types_measured
+from hqm.auditing.definitions import types_measured, unequal_answers
 from hqm.auditing.study_records import LeftOutRecord, read_left_out
 from hqm.imports.human_labels import by_people
 from hqm.psychometrics import (
@@ -76,6 +76,8 @@ class Measure:
     """Its error budget, where the audit has one."""
     types_alone: tuple[int, int] | None = None
     """How many of its types may be scored alone, and of how many; of the leading metric."""
+    unequal: str = ""
+    """That its respondents answered different numbers of items, where they did."""
     words: Mapping[str, str] = field(default_factory=dict)
     """What tells it from other measures of its benchmark: scoring, parser, judge, ..."""
 
@@ -164,6 +166,7 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
         components=audit.components.get(metric, {}),
         budget=audit.budget.get(metric),
         types_alone=(alone, len(kinds)) if kinds else None,
+        unequal=unequal_answers(audit),
         words={
             "metric": metric,
             "scoring": f"{audit.scoring} scoring",

@@ -91,8 +91,7 @@ class Taken:
     def other_keys(self) -> list[str]:
         """A sentence on each log whose rows name other right answers than the benchmark."""
         return [
-            f"{report.path}: {report.other_keys} of {report.matched} rows name another right answer"
-            " than the benchmark; they are scored by the benchmark's."
+            other_keys_note(report.path, report.other_keys, report.matched)
             for report in self.matchings
             if report.other_keys
         ]
@@ -561,6 +560,14 @@ class ItemAnswers(dict[str, Response]):
         self[key] = answer
 
 
+def other_keys_note(path: str | Path, other: int, matched: int) -> str:
+    """Say how many rows name another right answer than the benchmark."""
+    return (
+        f"{path}: {other} of {matched} rows name another right answer than the benchmark; they are"
+        " scored by the benchmark's."
+    )
+
+
 def read_answers(
     path: Path, form: Form, spelling: Callable[[str], str] = str
 ) -> dict[str, Response]:
@@ -592,6 +599,7 @@ def read_answers(
         if not _ASKS.isdisjoint(record):
             asked.append((_row(record, place), form.by_id[key]))
     check_rows(asked, path, spelling)
+    answers.other_keys = sum(has_other_key(row, item) for row, item in asked)
     return answers
 
 
