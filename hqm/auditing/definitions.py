@@ -67,7 +67,7 @@ def scored_answers(audit: BenchmarkAudit) -> Scored:
 
 def unequal_answers(audit: BenchmarkAudit) -> str:
     """Say that respondents answered different numbers of items; nothing where these differ by at
-    most 1 %.
+    most 2 %.
     """
     many = [
         sum(states.values()) - states.get("missing", 0)
@@ -75,7 +75,7 @@ def unequal_answers(audit: BenchmarkAudit) -> str:
         if (states := who.states.get(audit.reference))
     ]
     least, most = min(many, default=0), max(many, default=0)
-    if most - least <= 0.01 * audit.n_items:
+    if least >= 0.98 * most:
         return ""
     return f"Not over the same items: models answered {least:,} to {most:,} of {audit.n_items:,}."
 
