@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from hqm.reports.phrases import Points, no_use
+from hqm.reports.phrases import Points, listed, no_use
 from hqm.reports.tables import (
     DASH,
     FAMILIES,
@@ -29,6 +29,7 @@ from hqm.reports.tables import (
     leading,
     number,
     official,
+    percent,
     short,
     spelled_out,
 )
@@ -574,3 +575,20 @@ def scored_by_people(audit: BenchmarkAudit) -> str:
         f"By people: {', '.join(each[:6])} ({metric}, {count:,} answers). No scorer stands beside"
         " them: --judge NAME adds one."
     )
+
+
+def answered_in_part(audit: BenchmarkAudit) -> str:
+    """Who answered a part of the questions only, beside others that answered more."""
+    answered = {}
+    for who in audit.respondents:
+        states = who.states[audit.reference]
+        answered[who.name] = 1 - states.get("missing", 0) / max(1, sum(states.values()))
+    part = [
+        f"{short(name)} ({percent(share, 0)})"
+        for name, share in answered.items()
+        if share < 0.98 * max(answered.values())
+    ]
+    if not part:
+        return ""
+    named = listed(part) if len(part) <= 4 else f"{len(part)} models"
+    return f" Only a part of the questions was answered by {named}."

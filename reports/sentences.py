@@ -26,6 +26,7 @@ from hqm.reports.phrases import (
     without_zero,
 )
 from hqm.reports.score_tables import (
+    answered_in_part,
     budget_row,
     first_place,
     order_in,
@@ -348,7 +349,7 @@ def board_title(audit: BenchmarkAudit) -> str:
     rerun = ""
     if again is not None and again.value is not None:
         rerun = f"; the same model wins in {percent(again.value)} of reruns"
-    rerun += "; not over the same items" if _answered_in_part(audit) else ""
+    rerun += "; not over the same items" if answered_in_part(audit) else ""
     if not holders:
         return "The leaderboard"
     if len(audit.respondents) == 1:
@@ -681,24 +682,7 @@ def _separate(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
         f"; {counted(len(sets) - 4, 'more set')}" if len(sets) > 4 else ""
     )
     said = "{shown} pairs." + (f"{tied}." if sets else "") + top_together(audit)
-    return (say(said + _answered_in_part(audit), shown=shown),)
-
-
-def _answered_in_part(audit: BenchmarkAudit) -> str:
-    """Who answered a part of the questions only, beside others that answered more."""
-    answered = {}
-    for who in audit.respondents:
-        states = who.states[audit.reference]
-        answered[who.name] = 1 - states.get("missing", 0) / max(1, sum(states.values()))
-    part = [
-        f"{short(name)} ({percent(share, 0)})"
-        for name, share in answered.items()
-        if share < _ALL_BUT * max(answered.values())
-    ]
-    if not part:
-        return ""
-    named = listed(part) if len(part) <= _MOST_NAMES else f"{len(part)} models"
-    return f" Only a part of the questions was answered by {named}."
+    return (say(said + answered_in_part(audit), shown=shown),)
 
 
 def _faulty(audit: BenchmarkAudit, answered: SevenAnswers) -> tuple[Sentence, ...]:
@@ -751,10 +735,6 @@ def _quote(gate: Gate, answered: SevenAnswers) -> tuple[Sentence, ...]:
     fail = "fails" if failed == 1 else "fail"
     of = f"{failed} of {len(gate.tests)} tests of the policy “{gate.policy}” {fail}"
     return (say(f"{opened}: {of}, {missing} are not measured."),)
-
-
-_ALL_BUT = 0.98
-"""The share of the most answers that counts as all of them."""
 
 
 def statement(audit: BenchmarkAudit) -> Statement:
