@@ -681,8 +681,9 @@ def _separate(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     tied = f" Tied: {'; '.join(sets[:4])}" + (
         f"; {counted(len(sets) - 4, 'more set')}" if len(sets) > 4 else ""
     )
-    said = "{shown} pairs." + (f"{tied}." if sets else "") + top_together(audit)
-    return (say(said + answered_in_part(audit), shown=shown),)
+    # a terminal's line is cut at its end
+    said = "{shown} pairs." + answered_in_part(audit) + (f"{tied}." if sets else "")
+    return (say(said + top_together(audit), shown=shown),)
 
 
 def _faulty(audit: BenchmarkAudit, answered: SevenAnswers) -> tuple[Sentence, ...]:
