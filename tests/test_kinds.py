@@ -127,7 +127,7 @@ def test_only_the_local_part_imports_torch_and_transformers() -> None:
     local = {
         f"hqm/respondents/{name}.py"
         for name in "attention decoding hf hf_inputs hf_loading kv_cache packed_batch scheduler"
-        " token_sampling vision_cache".split()
+        " step_graph token_sampling vision_cache".split()
     }
     local |= {"hqm/commands/machine.py"}  # `hqm doctor` says which torch there is
     importing = set()

@@ -326,7 +326,6 @@ def test_the_questions_of_a_real_release_without_their_pictures(
         err,
         "picture.row-unusable",
         row=1,
-        line=1,
         column="image",
         picture="COCO_val2014_000000310196.jpg",
     )

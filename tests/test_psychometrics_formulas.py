@@ -556,12 +556,12 @@ def test_items_that_hardly_anybody_solves_are_a_floor(
 def test_items_are_described_by_the_answers_that_are_there() -> None:
     x = np.array([[1, 1, 0, 1], [1, 0, np.nan, 1], [0, 1, 1, np.nan], [np.nan, 0, 0, 1]])
     study = psy.item_analysis(x)
-    assert [item.n for item in study.items] == [3, 4, 3, 3]
-    assert [item.difficulty for item in study.items] == pytest.approx([2 / 3, 1 / 2, 1 / 3, 1])
-    assert study.items[3].reason == "all 3 respondents score 1"
-    assert [item.band for item in study.items][3] == "solved"
+    assert study.n.tolist() == [3, 4, 3, 3]
+    assert study.difficulty.tolist() == pytest.approx([2 / 3, 1 / 2, 1 / 3, 1])
+    assert np.isnan(study.item_rest[3]), "all score 1"
     none = psy.item_analysis(np.where(np.arange(4) == 1, np.nan, x))
-    assert (none.items[1].n, none.items[1].status) == (0, "insufficient")
+    assert none.n[1] == 0
+    assert np.isnan([none.difficulty[1], none.item_rest[1]]).all()
 
 
 @pytest.mark.parametrize("respondents", [FEWEST - 1, FEWEST, FEWEST + 1])

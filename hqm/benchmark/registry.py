@@ -25,7 +25,7 @@ from hqm.benchmark.card import Card
 from hqm.benchmark.findings import Finding
 from hqm.benchmark.items import one_part, read_items
 from hqm.benchmark.judge_api import Prompts
-from hqm.errors import CardError, DataError, UsageError
+from hqm.errors import CardError, DataError, UsageError, meant
 from hqm.files.datasets import hub_folder, is_hub
 from hqm.scoring.rules import Withholding
 from hqm.types import Form
@@ -462,8 +462,9 @@ def unknown(name: str) -> UsageError:
             "there is no such file or folder",
             place=name,
             remedy="Correct the path; `hqm list` has the benchmarks that are known by name.",
-            given=path.name,
-            known=[Path(each).name for each in beside],
+            given=name,
+            # of two paths the names are compared, not the folders that they share
+            known=[each for each in beside if meant(path.name, [Path(each).name])],
         )
     return UsageError(
         f"there is no benchmark {name!r}",

@@ -643,7 +643,7 @@ def file_score(score: FileScore, as_json: bool) -> None:
     if as_json:
         print_json(score.to_dict())
         return
-    about = f"{score.benchmark} {score.part}".rstrip()
+    about = f"{score.benchmark} {score.part or ''}".rstrip()
     reader = f", mode {score.mode}" if score.mode else ""
     if score.parser:
         reader = f", parser {score.parser}"

@@ -19,6 +19,7 @@ import math
 import os
 import random
 import re
+import shutil
 import tomllib
 import unicodedata
 from collections import Counter
@@ -605,7 +606,8 @@ def whole_items(world: World, rng: Rng) -> list[Row]:
 
 def read_items(world: World, path: Path) -> Any:
     folder = path.parent / "again"
-    write_benchmark(folder, [], name="again", data={"items": str(path)})
+    write_benchmark(folder, [], name="again", data={"items": path.name})
+    shutil.copy(path, folder)
     loaded = hqm.load(str(folder))
     return {item.id: (item.prompt, item.target) for item in loaded.original.items}
 

@@ -1233,7 +1233,7 @@ def test_recorded_answers_spend_nothing(tmp_path: Path, run: Run) -> None:
         "--quiet",
     ]
     code, out, err = run(*given, "--store", tmp_path / "s.sqlite", "--max-requests", 0)
-    assert (code, "asked 20" in out, "reached" in err) == (0, True, False)
+    assert (code, "read 20" in out, "reached" in err) == (0, True, False)
 
 
 def test_a_budget_gives_back_what_was_not_asked() -> None:

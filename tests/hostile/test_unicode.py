@@ -202,8 +202,11 @@ def test_every_command_takes_every_script(run: Run, world: Path, tmp_path: Path)
     assert "右から左 שלום" in page
     for name in ("表.tex", "表.csv", "表.md", "表.json", "報告.html"):
         ok("report", out / "audit.json", "--to", tmp_path / name)
+    again = json.loads((out / "audit.json").read_text(encoding="utf-8"))
+    again["audits"][0]["title"] = "又"
+    (out / "又.json").write_text(json.dumps(again), encoding="utf-8")
     for name in ("比較.html", "比較.csv"):
-        ok("compare", out / "audit.json", out / "audit.json", "--to", tmp_path / name)
+        ok("compare", out / "audit.json", out / "又.json", "--to", tmp_path / name)
     assert run("gate", out / "audit.json", "--junit", tmp_path / "門.xml", "--github")[0] == 1
     assert (tmp_path / "門.xml").read_text(encoding="utf-8").startswith("<?xml")
     ok("export", store, "--to", tmp_path / "出.jsonl")
