@@ -344,6 +344,7 @@ _NEUTRAL = re.compile(
 """What a sentence may say beside the words of the question, as stems."""
 
 
+@lru_cache(4096)
 def _stem(word: str) -> str:
     """A word without its ending: rises, rising and rose are "ris"."""
     word = _IRREGULAR.get(word, word)
@@ -396,6 +397,15 @@ _CONTRARIES = (
 )  # fmt: skip
 
 
+def _by_word(groups: Sequence[frozenset[str]]) -> Mapping[str, tuple[frozenset[str], ...]]:
+    """Word -> the groups that it is in, for each answer asks for few of them."""
+    words = frozenset().union(*groups)
+    return {word: tuple(group for group in groups if word in group) for word in words}
+
+
+_RELATIONS_OF, _CONTRARIES_OF = _by_word(_RELATIONS), _by_word(_CONTRARIES)
+
+
 def _restates(clause: Sequence[str], question: str) -> bool | None:
     """Whether a clause repeats the question, False where it says the contrary; None for a clause
     about something else.
@@ -425,14 +435,14 @@ def _restates(clause: Sequence[str], question: str) -> bool | None:
         return True
     for place, word in enumerate(clause):
         positive = re.sub(r"^(?:un|in|im|ir|non|dis)", "", word)
-        for group in (*_CONTRARIES, frozenset({word, positive})):
-            others = set(group) & set(asked) - {word} if word in group else set()
-            if any(
+        for group in (*_CONTRARIES_OF.get(word, ()), frozenset({word, positive})):
+            opposed = group.intersection(asked) - {word}
+            if opposed and any(
                 _in_order(
                     [*clause[:place], other, *([] if other == asked[-1] else clause[place + 1 :])],
                     asked,
                 )
-                for other in others
+                for other in opposed
             ):
                 return False
     return _related(clause, asked)
@@ -448,7 +458,7 @@ def _without_adjectives(clause: Sequence[str], asked: Sequence[str]) -> Sequence
         if word not in asked
         and word not in _COMPARED
         and clause[place + 1] in asked
-        and not any(word in group and group & set(asked) for group in _CONTRARIES)
+        and not any(group.intersection(asked) for group in _CONTRARIES_OF.get(word, ()))
     ]
     if not 0 < len(added) < 3 or clause[-1] != asked[-1] or len(clause) - len(added) < 2:
         return clause
@@ -461,9 +471,9 @@ def _related(clause: Sequence[str], asked: Sequence[str]) -> bool | None:
     """
     for place, word in enumerate(asked):
         before, behind = set(asked[:place]), set(asked[place + 1 :])
-        for group in _RELATIONS:
+        for group in _RELATIONS_OF.get(word, ()):
             for here, other in enumerate(clause):
-                if word not in group or other not in group:
+                if other not in group:
                     continue
                 first, second = set(clause[:here]), set(clause[here + 1 :])
                 if not second or not first | second <= before | behind or not (first or not before):
