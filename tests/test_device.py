@@ -166,7 +166,11 @@ def test_the_comparison_of_large_shapes_runs_on_a_cpu(
                 / made["peaks"]["operations"]
             )
             assert cell[way]["reading_in_model"] == pytest.approx(share)
-            assert 0 < cell[way]["reading_of_whole"] < share
+            # of another run, so that neither share need be the larger
+            answers = {"hqm": cell["requests"], "plain": 2}[way]
+            operations = sum(r["operations"] for r in reading) / made["peaks"]["operations"]
+            of_whole = operations * cell[way]["rate"] / answers
+            assert cell[way]["reading_of_whole"] == pytest.approx(of_whole)
     assert min(caption[way]["spent"]["answers"]["bytes"] for way in ("hqm", "plain")) > 0
     assert min(caption[way]["decoding_in_model"] for way in ("hqm", "plain")) > 0
     assert caption["plain"]["spent"]["questions"]["calls"] == 0, (
