@@ -71,7 +71,9 @@ def json_parts(file: Path, member: str = "", *, limit: int = LARGEST) -> Iterato
     if len(content) > limit:
         raise DataError(f"it unfolds to more than {limit:,} bytes", place=place, remedy=_AGAIN)
     try:
-        yield from _parts(content.decode("utf-8-sig"))
+        text = content.decode("utf-8-sig")
+        del content  # half a gigabyte, while the values are read
+        yield from _parts(text)
     except UnicodeDecodeError as error:
         raise DataError(f"it is not UTF-8: {error.reason}", place=place, remedy=_AGAIN) from None
     except RecursionError:
@@ -197,25 +199,37 @@ def _opened(file: Path, member: str, place: str) -> Iterator[IO[bytes]]:
 
 
 def _parts(text: str) -> Iterator[tuple[str, Any]]:
-    """The values of the object that a text is, in turn; blanks and commas only separate them."""
-    decode, gap = json.JSONDecoder().raw_decode, re.compile(r"[\s,]*")
+    """The values of the object that a text is, in turn."""
+    decode = json.JSONDecoder().raw_decode
     at = _behind("{", text, 0)
     while not text.startswith("}", at):
         key, at = decode(text, at)
+        if not isinstance(key, str):
+            raise ValueError("a key is no text")
         at = _behind(":", text, at)
         if text.startswith("[", at):
             at = _behind("[", text, at)
             while not text.startswith("]", at):
-                value, end = decode(text, at)
+                value, at = decode(text, at)
                 yield key, value
-                at = gap.match(text, end).end()  # type: ignore[union-attr]  # it may be empty
+                at = _next(text, at, "]")
             at += 1
         else:
             value, at = decode(text, at)
             yield key, value
-        at = gap.match(text, at).end()  # type: ignore[union-attr]
+        at = _next(text, at, "}")
     if not _BLANK.fullmatch(text, at + 1):
         raise ValueError("something follows behind the object")
+
+
+def _next(text: str, at: int, end: str) -> int:
+    """The place of the next value, behind a comma, or of the mark that ends them."""
+    if (last := re.compile(rf"\s*(?={end})").match(text, at)) is not None:
+        return last.end()
+    at = _behind(",", text, at)
+    if text.startswith(end, at):
+        raise ValueError(f"a value is missing at character {at:,}")
+    return at
 
 
 def _behind(mark: str, text: str, at: int) -> int:
