@@ -20,6 +20,7 @@ from .auditing.budget import Gap as Gap
 from .auditing.budget import Mend as Mend
 from .auditing.budget import Statement as Statement
 from .auditing.definitions import MEASURABLE as MEASURABLE
+from .auditing.definitions import answered_in_part as answered_in_part
 from .auditing.definitions import contradictory_keys as contradictory_keys
 from .auditing.definitions import findings_counted as findings_counted
 from .auditing.definitions import findings_in_order as findings_in_order

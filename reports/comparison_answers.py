@@ -151,7 +151,7 @@ def strongest(comparison: Comparison) -> str:
 
 
 def _the_other_way(comparison: Comparison, d: Difference, less: str) -> Iterator[str]:
-    """The coefficients of the same source of error by which the lesser of two measures is higher."""
+    """The coefficients of the same source of error that are higher for the lesser measure."""
     family = d.indicator.partition(".")[0]
     for other in _of(comparison, family):
         if {other.first, other.second} != {d.first, d.second}:

@@ -294,7 +294,9 @@ def _gaps(
 
 
 def board_figure(audit: BenchmarkAudit, *, narrow: bool = False) -> str:
-    """A dot a model with its interval, tied models in a band; beside it the order when asked again."""
+    """A dot a model with its interval, tied models in a band; beside it the order when asked
+    again.
+    """
     metric, points = leading(audit), Points.of(audit)
     ordered = order_in(audit, audit.reference)[:_MOST_RESPONDENTS]
     if not ordered:

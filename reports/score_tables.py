@@ -43,6 +43,7 @@ from hqm import (
     Estimate,
     RespondentScores,
     advice_on_cut,
+    answered_in_part,
     labelled_by,
     who_labelled,
 )
@@ -577,17 +578,9 @@ def scored_by_people(audit: BenchmarkAudit) -> str:
     )
 
 
-def answered_in_part(audit: BenchmarkAudit) -> str:
+def who_answered_a_part(audit: BenchmarkAudit) -> str:
     """Who answered a part of the questions only, beside others that answered more."""
-    answered = {}
-    for who in audit.respondents:
-        states = who.states[audit.reference]
-        answered[who.name] = 1 - states.get("missing", 0) / max(1, sum(states.values()))
-    part = [
-        f"{short(name)} ({percent(share, 0)})"
-        for name, share in answered.items()
-        if share < 0.98 * max(answered.values())
-    ]
+    part = [f"{short(name)} ({percent(share)})" for name, share in answered_in_part(audit).items()]
     if not part:
         return ""
     named = listed(part) if len(part) <= 4 else f"{len(part)} models"

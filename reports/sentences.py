@@ -26,7 +26,6 @@ from hqm.reports.phrases import (
     without_zero,
 )
 from hqm.reports.score_tables import (
-    answered_in_part,
     budget_row,
     first_place,
     order_in,
@@ -36,6 +35,7 @@ from hqm.reports.score_tables import (
     ties_in_order,
     top_together,
     what_forbids_a_total,
+    who_answered_a_part,
 )
 from hqm.reports.tables import (
     Text,
@@ -65,6 +65,7 @@ from hqm import (
     SevenAnswers,
     Statement,
     __version__,
+    answered_in_part,
     by_people,
     hold_against,
     more_items,
@@ -682,7 +683,7 @@ def _separate(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
         f"; {counted(len(sets) - 4, 'more set')}" if len(sets) > 4 else ""
     )
     # a terminal's line is cut at its end
-    said = "{shown} pairs." + answered_in_part(audit) + (f"{tied}." if sets else "")
+    said = "{shown} pairs." + who_answered_a_part(audit) + (f"{tied}." if sets else "")
     return (say(said + top_together(audit), shown=shown),)
 
 

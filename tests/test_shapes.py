@@ -13,9 +13,10 @@ from hqm.benchmarks.shapes.scene import SIDE, Scene, draw
 
 import hqm
 from hqm.respondents.hf_loading import find_model
+from hqm.types import HALLUCINATION_TYPES as TYPES
 from tests.conftest import NIGHTLY, Run, counts, needs_torch
 from training.items import build_rows
-from training.questions import TYPES, caption, choice, open_question, random_scene, yes_no
+from training.questions import caption, choice, open_question, random_scene, yes_no
 
 ROOT = Path(__file__).resolve().parent.parent / "benchmarks"
 RESPONDENTS = sorted(path.name for path in (ROOT / "shapes" / "respondents").iterdir())

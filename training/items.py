@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from hqm.benchmarks.shapes.scene import Scene
 
+from hqm.types import HALLUCINATION_TYPES as TYPES
 from training.questions import (
     INSTRUCTIONS,
-    TYPES,
     Question,
     choice,
     open_question,

@@ -28,16 +28,6 @@ from hqm.benchmarks.shapes.scene import (
     relation,
 )
 
-TYPES = (
-    "attribute",
-    "action",
-    "counting",
-    "environment",
-    "relation",
-    "comparison",
-    "ocr",
-    "existence",
-)
 WORDS = ("CAT", "DOG", "SUN", "BUS", "HAT", "KEY", "CUP", "MAP")
 DIGITS = tuple("0123456789")
 SHORT_DIRECTIONS = {

@@ -15,10 +15,10 @@ from hqm.benchmarks.shapes.scene import GRID, Scene
 from hqm.errors import NoRule
 from hqm.forms.negate import flip
 from hqm.forms.wording import render_options, rephrase
+from hqm.types import HALLUCINATION_TYPES as TYPES
 from training.items import build_rows
 from training.questions import (
     INSTRUCTIONS,
-    TYPES,
     caption,
     choice,
     open_question,

@@ -65,19 +65,38 @@ def scored_answers(audit: BenchmarkAudit) -> Scored:
     )
 
 
-def unequal_answers(audit: BenchmarkAudit) -> str:
-    """Say that respondents answered different numbers of items; nothing where these differ by at
-    most 2 %.
+_AS_MANY = 0.98
+"""The share of the most answers of a respondent that counts as as many."""
+
+
+def answered_in_part(audit: BenchmarkAudit) -> dict[str, float]:
+    """Respondents that answered fewer items than others, each with the share of all items; those
+    with at most 2 % fewer are not among them.
     """
+    shares = {
+        who.name: 1 - states.get("missing", 0) / max(1, sum(states.values()))
+        for who in audit.respondents
+        if (states := who.states.get(audit.reference))
+    }
+    most = max(shares.values(), default=0.0)
+    return {name: share for name, share in shares.items() if share < _AS_MANY * most}
+
+
+def unequal_answers(audit: BenchmarkAudit) -> str:
+    """Say that respondents answered different numbers of items; nothing where they answered as
+    many.
+    """
+    if not answered_in_part(audit):
+        return ""
     many = [
         sum(states.values()) - states.get("missing", 0)
         for who in audit.respondents
         if (states := who.states.get(audit.reference))
     ]
-    least, most = min(many, default=0), max(many, default=0)
-    if least >= 0.98 * most:
-        return ""
-    return f"Not over the same items: models answered {least:,} to {most:,} of {audit.n_items:,}."
+    return (
+        f"Not over the same items: models answered {min(many):,} to {max(many):,} of"
+        f" {audit.n_items:,}."
+    )
 
 
 @dataclass(frozen=True, slots=True)

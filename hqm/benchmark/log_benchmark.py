@@ -290,8 +290,8 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
             "it has neither a score nor a right answer for any answer",
             place=", ".join(log.path for log in logs[:3]),
             remedy="If HQM knows the benchmark (`hqm list`), name it: `hqm audit NAME --recorded"
-            " LOG`. Else name the column of scores with --columns score=NAME, log the scores, or bring"
-            " judgements with --judgements.",
+            " LOG`. Else name the column of scores with --columns score=NAME, log the scores, or"
+            " bring judgements with --judgements.",
         )
     return made
 

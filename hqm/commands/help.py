@@ -8,10 +8,8 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from importlib import import_module
 from itertools import groupby
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
@@ -87,17 +85,24 @@ def _words(line: str) -> list[str]:
 # --- values ---
 
 
+class Candidate(NamedTuple):
+    """A completion that a shell may offer."""
+
+    value: str
+    help: str = ""
+    type: str = "plain"
+
+
 def completions(
     command: str, name: str, flags: Sequence[str]
-) -> Callable[[], list[SimpleNamespace]] | None:
+) -> Callable[[], list[Candidate]] | None:
     """Return the possible values of an argument or option; None where only files are possible."""
     keys = (*(f"{command} {each}" for each in (name, *flags)), name, *flags)
     values = next((_VALUES[key] for key in keys if key in _VALUES), None)
     if values is None:
         return None
     return lambda: [
-        SimpleNamespace(value=value, help=meaning, type="plain")
-        for value, meaning in (each if isinstance(each, tuple) else (each, "") for each in values())
+        Candidate(*each) if isinstance(each, tuple) else Candidate(each) for each in values()
     ]
 
 
@@ -111,14 +116,28 @@ def _respondents() -> Iterable[Any]:
     return [*embedded(), *((f"{kind.name}/", kind.meaning) for kind in all_kinds())]
 
 
+def _listed() -> Iterable[Any]:
+    from hqm.commands.data import KNOWN
+
+    return KNOWN
+
+
 def _parsers() -> Iterable[Any]:
-    parsers = import_module("hqm.scoring.parsers").PARSERS
-    return [(name, parser.source) for name, parser in sorted(parsers.items())]
+    from hqm.scoring.parsers import PARSERS
+
+    return [(name, parser.source) for name, parser in sorted(PARSERS.items())]
+
+
+def _policies() -> Iterable[Any]:
+    from hqm.auditing.policy import POLICIES
+
+    return POLICIES
 
 
 def _codes() -> Iterable[Any]:
-    codes = import_module("hqm.benchmark.findings").CODES.values()
-    return [(code.code, code.name) for code in codes]
+    from hqm.benchmark.findings import CODES
+
+    return [(code.code, code.name) for code in CODES.values()]
 
 
 _VALUES: dict[str, Callable[[], Iterable[Any]]] = {
@@ -128,7 +147,7 @@ _VALUES: dict[str, Callable[[], Iterable[Any]]] = {
     "--judge": _respondents,
     "--rewriter": _respondents,
     "--parser": _parsers,
-    "--policy": lambda: import_module("hqm.auditing.policy").POLICIES,
+    "--policy": _policies,
     "--select": _codes,
     "--ignore": _codes,
     "--task": lambda: ("yes_no", "choice", "vqa", "caption"),
@@ -136,7 +155,7 @@ _VALUES: dict[str, Callable[[], Iterable[Any]]] = {
     "--scoring": lambda: ("official", "paper"),
     "--set": lambda: [f"{name}=" for name, option in OPTIONS.items() if option.setting],
     "--figure": lambda: ("error_budget", "leaderboard"),
-    "list what": lambda: import_module("hqm.commands.data").KNOWN,
+    "list what": _listed,
     "export what": _benchmarks,
     "export --to": lambda: ("inspect", "lmms-eval"),
 }

@@ -86,7 +86,8 @@ def whole_folder(folder: Path) -> Iterator[Path]:
     beside = folder
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        # a folder that is there may be another disk than the one above it, or all that may be written
+        # a folder that is there may be on another disk than the one above it, or all that may be
+        # written
         where = folder if folder.is_dir() else folder.parent
         beside = Path(tempfile.mkdtemp(prefix=".hqm-", dir=where))
         yield beside

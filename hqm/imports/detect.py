@@ -256,7 +256,9 @@ def log_of_tool(file: LogFile, source: str = "auto") -> Log | None:
             raise AnswerError(
                 f"it is not laid out as {name} writes it ({type(error).__name__}: {error})",
                 place=str(file.path),
-                remedy=f"Write it again with {name}; if {name} wrote it as it is, please report it.",
+                remedy=(
+                    f"Write it again with {name}; if {name} wrote it as it is, please report it."
+                ),
             ) from error
     return None
 

@@ -205,8 +205,8 @@ class TransformersRespondent:
             sampling.temperature,
             sampling.top_p,
             sampling.max_tokens,
-            self.batch or self._fitting(sampling.max_tokens, room),
-            0 if self.batch or self.device == "cpu" else room,
+            self.batch or self._fitting(sampling.max_tokens, room or 1 << 30),
+            room,
         ):
             seconds = round((time.perf_counter() - began) / max(1, len(drawn)), 6)
             refused, waiting.refused = waiting.refused, []
@@ -240,19 +240,19 @@ class TransformersRespondent:
         return Prompt(self._prompt(request), picture, request.image, request.seed, request.words)
 
     def _room(self) -> int:
-        """Bytes for keys and values: a gigabyte, or half of a GPU's free memory, for rows are
-        copied when others join them.
+        """Bytes of a GPU for keys and values: half of what is free, as rows are copied when others
+        join them; 0 of another device, and where the number of rows is set.
         """
         import torch
 
-        if not self.device.startswith("cuda"):
-            return 1 << 30
+        if self.batch or not self.device.startswith("cuda"):
+            return 0
         spare = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
         free: int = torch.cuda.mem_get_info(self.device)[0] + spare
         return free // 2
 
     def _fitting(self, max_tokens: int, room: int) -> int:
-        """Return how many rows of 1,024 tokens and an answer fit."""
+        """Return how many rows of 1,024 tokens and an answer fit into so many bytes."""
         model = self._loaded.model
         text = model.config.get_text_config()
         # a model without attention has no heads: its state is taken to be as large as one's keys

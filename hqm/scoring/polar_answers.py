@@ -481,8 +481,8 @@ def _related(clause: Sequence[str], asked: Sequence[str]) -> bool | None:
                 here_turned, there_turned = first & behind - before, second & before - behind
                 if bool(here_turned) != bool(there_turned):
                     continue
-                straight = _in_order([each for each in clause[here + 1 :] if each in behind - before],
-                                     asked[place + 1 :])  # fmt: skip
+                said = [each for each in clause[here + 1 :] if each in behind - before]
+                straight = _in_order(said, asked[place + 1 :])
                 return (straight and not here_turned) == (word == other)
     return None
 
