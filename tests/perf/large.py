@@ -103,16 +103,24 @@ class Cell:
 
 
 def metered(
-    loaded: Loaded, work: Callable[[], object], answers: int, seconds: float, peaks: Peaks
+    loaded: Loaded,
+    work: Callable[[], object],
+    answers: int,
+    seconds: float,
+    peaks: Peaks,
+    *,
+    captions: bool,
 ) -> Way:
-    """A way whose rate is known, run twice more: to time the model's calls, and to count their
-    operations.
+    """A way whose rate is known, run again to time the model's calls, and once more to count their
+    operations. Those of captions are not counted: each of their thousands of steps would take
+    several times as long, and their goal is one of bytes.
     """
     times, counts = Meter(loaded.model, counts=False), Meter(loaded.model, counts=True)
     with times.watching():
         work()
-    with counts.watching():
-        work()
+    if not captions:
+        with counts.watching():
+            work()
     spent = {
         kind: Spent(taken.calls, taken.seconds, counts.spent[kind].operations, taken.bytes)
         for kind, taken in times.spent.items()
@@ -202,8 +210,15 @@ def measured(
         bool(tokens),
         len(requests),
         equal,
-        metered(loaded, ours, runs[0]["asked"], seconds, peaks),
-        metered(loaded, theirs, len(parts[best]), len(parts[best]) / rates[best], peaks),
+        metered(loaded, ours, runs[0]["asked"], seconds, peaks, captions=bool(tokens)),
+        metered(
+            loaded,
+            theirs,
+            len(parts[best]),
+            len(parts[best]) / rates[best],
+            peaks,
+            captions=bool(tokens),
+        ),
         best,
         rates,
         memory,
@@ -213,11 +228,14 @@ def measured(
 def line(cell: Cell) -> str:
     """A cell in a line."""
     what, share = cell.goal
+    reading = (
+        f" reading {cell.hqm.reading_in_model:.0%} of matmul in the model,"
+        f" {cell.hqm.reading_of_whole:.0%} of the whole (plain {cell.plain.reading_in_model:.0%},"
+        f" {cell.plain.reading_of_whole:.0%});"
+    )
     return (
         f"{cell.model:9} {cell.work:20} {cell.hqm.rate:8.1f}/s : {cell.plain.rate:.1f}/s (batch"
-        f" {cell.best}) = {cell.ratio:.2f}; reading {cell.hqm.reading_in_model:.0%} of matmul in"
-        f" the model, {cell.hqm.reading_of_whole:.0%} of the whole (plain"
-        f" {cell.plain.reading_in_model:.0%}, {cell.plain.reading_of_whole:.0%}); decoding"
+        f" {cell.best}) = {cell.ratio:.2f};{'' if cell.captions else reading} decoding"
         f" {cell.hqm.decoding_in_model:.0%} of a copy (plain {cell.plain.decoding_in_model:.0%});"
         f" goal {GOAL:.0%} {what}: {'met' if share >= GOAL else 'missed'}; equal {cell.equal:.2f}"
     )
@@ -251,13 +269,15 @@ def markdown(cells: Sequence[Cell], machine: str, shape: str) -> str:
             f"{ours.rate:.1f}",
             f"{other.rate:.1f} ({cell.best})",
             f"{cell.ratio:.2f}",
-            f"{ours.reading_in_model:.0%}",
-            f"{ours.reading_of_whole:.0%}",
+            "" if cell.captions else f"{ours.reading_in_model:.0%}",
+            "" if cell.captions else f"{ours.reading_of_whole:.0%}",
             f"{ours.decoding_in_model:.0%}",
             (
-                f"{other.reading_in_model:.0%}, {other.reading_of_whole:.0%},"
-                f" {other.decoding_in_model:.0%}"
-            ),
+                ""
+                if cell.captions
+                else f"{other.reading_in_model:.0%}, {other.reading_of_whole:.0%}, "
+            )
+            + f"{other.decoding_in_model:.0%}",
             f"{GOAL:.0%} of {what}: "
             + ("met" if share >= GOAL else f"**missed by {GOAL - share:.0%}**"),
             f"{cell.equal:.2f}",
