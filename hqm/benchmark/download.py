@@ -284,6 +284,9 @@ def _download(file: SourceFile, part: Path, progress: Progress | None) -> None:
                 done += len(chunk)
                 if progress:
                     progress(file.path, done, total)
+    if file.size and done > file.size:  # the server had not said how long it is
+        part.unlink()
+        raise _other(file, f"it has more than {file.size:,} bytes", file.url)
     if total and done < total:
         raise ConnectionError("the connection ended early; run the same command again to go on")
 

@@ -1,0 +1,480 @@
+"""What a benchmark is made of that only logs know: rows in, questions, forms, runs and scores out."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hqm.benchmark.log_benchmark import LogBenchmark, benchmarks_of_logs, questions_of_logs
+from hqm.errors import AnswerError, DataError, UsageError
+from hqm.imports.answer_table import TABLE
+from hqm.imports.log_answers import LogSettings
+from hqm.imports.row import Log, Row
+from hqm.types import Item, Response
+from tests.messages import pattern_of, tells
+from tests.test_any_log import lmms, sample
+
+
+def answered(n: int, text: str = "a dog", **fields: Any) -> Row:
+    """A row with an answer to question n."""
+    about = {"ids": (f"q{n}",), "question": f"What is in picture {n}?", "respondent": "alpha"}
+    answer = None if text == "" else Response(text)
+    return Row(place=f"a: record {n}", **{**about, "answer": answer, **fields})
+
+
+DOG, NO_DOG = "Is there a dog in the image?", "Is there no dog in the image?"
+
+
+def log(*rows: Row, path: str = "logs/a.json", tool: str = "mine", **fields: Any) -> Log:
+    return Log(path=path, tool=tool, rows=rows, **fields)
+
+
+def benchmark_of(*logs: Log, **settings: Any) -> LogBenchmark:
+    (made,) = benchmarks_of_logs(logs, LogSettings(**settings))
+    return made
+
+
+def ids(made: LogBenchmark) -> list[str]:
+    return [item.id for item in made.original.items]
+
+
+def runs(made: LogBenchmark) -> list[tuple[str, str, int, int]]:
+    return [(r.respondent, r.form, r.run, len(r.answers)) for r in made.brought]
+
+
+# --- names ---
+
+
+@pytest.mark.parametrize(
+    ("tasks", "names"),
+    [
+        (["MM-Vet (v2)"], ["mm_vet_v2"]),
+        (["MME", "mme!", "mme"], ["mme", "mme_2"]),
+        (["a b", "a-b", "a.b"], ["a_b", "a_b_2", "a_b_3"]),
+        (["***"], ["log"]),
+        (["x" * 120], ["x" * 90]),
+        ([""], ["a"]),
+        (["", ""], ["logs"]),
+        (["", "docs"], ["b", "docs"]),
+    ],
+)
+def test_a_task_gets_a_name_that_no_other_task_has(tasks: list[str], names: list[str]) -> None:
+    paths = ["logs/a.json"] if len(tasks) == 1 else [f"logs/{k}.json" for k in "bcd"]
+    logs = [
+        log(
+            *(
+                answered(n, score=1.0, scores={"s": 1.0}, task=task, respondent=path)
+                for n in (1, 2)
+            ),
+            path=path,
+        )
+        for task, path in zip(tasks, paths, strict=False)
+    ]
+    made = benchmarks_of_logs(logs)
+    assert [each.name for each in made] == names
+    assert {each.card.version for each in made} == {"log"}
+    assert {each.card.summary for each in made} == {"From mine."}
+
+
+def test_what_was_exported_form_by_form_is_one_benchmark() -> None:
+    logs = [
+        log(answered(1, key="yes", task="Pets of Mine", question=DOG), path="logs/a.json"),
+        log(
+            answered(1, key="no", task="pets_of_mine_parallel", form="parallel", question=NO_DOG),
+            path="logs/b.json",
+        ),
+    ]
+    made = benchmark_of(*logs)
+    assert made.card.title == "Pets of Mine"
+    assert [form.name for form in made.forms] == ["original", "parallel"]
+    assert made.more_forms(made.original) == made.forms[1:]
+    assert runs(made) == [("alpha", "original", 0, 1), ("alpha", "parallel", 0, 1)]
+    # nobody was asked a form that rules make
+    assert len(made.parallel(made.original)) == 0
+    made.to_ask()
+    assert not made.brought
+    assert [item.target for item in made.parallel(made.original).items] == ["no"]
+
+
+def test_logs_without_a_row_are_noted_and_alone_refused() -> None:
+    empty = log(path="logs/b.json", notes=("it crashed",))
+    made = benchmark_of(log(answered(1, key="dog")), empty)
+    assert made.notes == ("logs/b.json: it crashed",)
+    for logs in ([], [empty]):
+        with pytest.raises(AnswerError, match="no row"):
+            benchmarks_of_logs(logs)
+
+
+def test_a_task_that_cannot_be_read_is_left_out_beside_another() -> None:
+    bad = log(answered(1, task="bad"), path="logs/b.json")
+    good = log(answered(1, key="dog", task="good"), path="logs/c.json")
+    made = benchmark_of(bad, good)
+    assert made.name == "good"
+    assert made.notes[0].startswith("left out: logs/b.json: ")
+    assert tells(made.notes[0], "log.neither")
+    with pytest.raises(AnswerError, match=pattern_of("log.neither")):
+        benchmarks_of_logs([bad, bad])
+
+
+# --- which rows are about one question ---
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        # the id of the row, as long as no administration has one twice
+        ([answered(1), answered(2)], ["q1", "q2"]),
+        ([answered(1), answered(2), answered(1, respondent="beta")], ["q1", "q2"]),
+        ([answered(1), answered(1, run=1)], ["q1"]),
+        ([answered(1), answered(1, form="b")], ["q1"]),
+        # an id for each part
+        (
+            [answered(1, parts=("x", "y")), answered(1, parts=("z",))],
+            ["q1/x,y", "q1/z"],
+        ),
+        # the row number in the data of the tool
+        ([answered(1, position=7), answered(1, position=0)], ["7", "0"]),
+        # the picture and the question
+        (
+            [
+                answered(1, ids=(), image="val/0012.png", question="Is it?"),
+                answered(1, ids=(), image="0013.png", question="Is  it?"),
+                answered(1, ids=(), image="12.jpg", question="is it?", respondent="beta"),
+            ],
+            ["12 is it?", "13 is it?"],
+        ),
+        # the place in the file
+        ([answered(1, question=""), answered(1, question="")], ["row0", "row1"]),
+        ([answered(1, ids=(), question=""), answered(1)], ["row0", "row1"]),
+    ],
+)
+def test_a_question_is_named_by_the_first_that_tells_rows_apart(
+    rows: list[Row], expected: list[str]
+) -> None:
+    rows = [Row(**{**{f: getattr(r, f) for f in Row.__slots__}, "key": "dog"}) for r in rows]
+    assert ids(benchmark_of(log(*rows))) == expected
+
+
+def test_a_question_takes_what_further_rows_say_of_it() -> None:
+    made = benchmark_of(
+        log(answered(1, question="", key="dog", image="a.png")),
+        log(
+            answered(1, respondent="beta", key="cat", cluster="zoo", parts=("wild",)),
+            path="logs/b.json",
+        ),
+        log(answered(1, respondent="gamma", image="b.png", cluster="c"), path="logs/c.json"),
+    )
+    (item,) = made.original.items
+    assert (item.prompt, item.target, item.image) == ("What is in picture 1?", "dog", "a.png")
+    assert (item.cluster, item.part, item.type) == ("zoo", "wild", None)
+    (item,) = benchmark_of(log(answered(1, key="dog", image="a.png"))).original.items
+    assert item.cluster == "a.png"
+    (item,) = benchmark_of(log(answered(1, key="dog"))).original.items
+    assert (item.image, item.cluster, item.part) == (None, "", "")
+
+
+@pytest.mark.parametrize(
+    ("types", "labelled"),
+    [(1, False), (2, True), (50, True), (51, False)],
+)
+def test_a_few_parts_are_types(types: int, labelled: bool) -> None:
+    names = [f"t{k}" for k in range(types)]
+    rows = [answered(n, key="dog", parts=(names[n % types],)) for n in range(types)]
+    made = benchmark_of(log(*rows, answered(99, key="dog")))
+    assert made.card.labelled == labelled
+    assert made.card.types == (tuple(names) if labelled else ())
+    expected = [(name, "") if labelled else (None, name) for name in names]
+    assert [(item.type, item.part) for item in made.original.items] == [*expected, (None, "")]
+    assert list(made.subsets(made.original.items[0])) == [names[0]]
+
+
+# --- task and right answer ---
+
+OPTIONS = ("dog", "cat")
+
+
+@pytest.mark.parametrize(
+    ("keys", "tasks", "targets", "of_card"),
+    [
+        ([("Yes.", ()), ("no", ())], ["yes_no"] * 2, ["yes", "no"], "yes_no"),
+        ([("yes", ()), ("", ())], ["yes_no"] * 2, ["yes", None], "yes_no"),
+        ([("yes", ()), ("red", ())], ["vqa"] * 2, ["yes", "red"], "vqa"),
+        ([("red", ()), ("", ())], ["vqa"] * 2, ["red", None], "vqa"),
+        ([("B", OPTIONS), ("dog", OPTIONS)], ["choice"] * 2, ["B", "A"], "choice"),
+        (
+            [("B", OPTIONS), ("red", ("x",)), ("", OPTIONS)],
+            ["choice", "vqa", "caption"],
+            ["B", "red", None],
+            "choice",
+        ),
+        (
+            [("bird", OPTIONS), ("B", OPTIONS), ("A", OPTIONS)],
+            ["vqa", "choice", "choice"],
+            ["bird", "B", "A"],
+            "choice",
+        ),
+        ([("yes", ("x",)), ("no", ())], ["yes_no"] * 2, ["yes", "no"], "yes_no"),
+        ([("yes", ()), ("A", OPTIONS)], ["vqa", "choice"], ["yes", "A"], "vqa"),
+    ],
+)
+def test_the_task_of_a_log_is_told_from_its_keys(
+    keys: list[tuple[str, tuple[str, ...]]],
+    tasks: list[str],
+    targets: list[str | None],
+    of_card: str,
+) -> None:
+    rows = [answered(n, key=key, options=options) for n, (key, options) in enumerate(keys)]
+    made = benchmark_of(log(*rows))
+    items = made.original.items
+    assert [item.task for item in items] == tasks
+    assert [item.target for item in items] == targets
+    assert made.card.task == of_card
+    assert [item.options for item in items] == [
+        options if task == "choice" else () for task, (_, options) in zip(tasks, keys, strict=True)
+    ]
+    assert made.reads == (of_card != "caption")
+    unscored = [made.score(item, Response("A")).state for item in items if item.target is None]
+    assert set(unscored) <= {"unparsed"}
+    assert made.score(items[0], Response(str(items[0].target))).value == 1.0
+    assert not made.tool_scored
+    assert [m.name for m in made.audited] == ["accuracy"]
+
+
+def test_without_key_and_score_a_log_needs_a_judge() -> None:
+    with pytest.raises(AnswerError, match=pattern_of("log.neither")) as refused:
+        benchmark_of(log(answered(1)), log(answered(1, respondent="b"), path="logs/b.json"))
+    assert refused.value.place == "logs/a.json, logs/b.json"
+    made = benchmark_of(log(answered(1)), judged=True)
+    assert made.roles == ("judge",)
+    (metric,) = made.metrics
+    assert (metric.name, metric.subset, metric.better) == ("score", "", "higher")
+    assert made.audited == (metric,)
+    assert benchmark_of(log(answered(1, key="x"))).roles == ()
+    # a right answer in a further form is one, too
+    two = log(answered(1), answered(1, key="x", form="again"))
+    assert benchmark_of(two).roles == ()
+
+
+# --- runs and judges ---
+
+
+@pytest.mark.parametrize(
+    ("stored", "expected"), [((0, 1), (0, 1)), ((1, 2), (0, 1)), ((3, 5), (0, 2)), ((0,), (0,))]
+)
+def test_runs_are_counted_from_0(stored: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    rows = [answered(1, f"text {run}", run=run, key="dog") for run in stored]
+    assert [run for *_, run, _ in runs(benchmark_of(log(*rows)))] == list(expected)
+
+
+def graded(run: int, text: str, score: float, **fields: Any) -> Row:
+    return answered(1, text, **{"run": run, "scores": {"s": score}, "judge": "j", **fields})
+
+
+@pytest.mark.parametrize(
+    ("rows", "tool", "again"),
+    [
+        ([graded(0, "x", 1.0), graded(1, "x", 0.5)], TABLE, True),
+        ([graded(1, "x", 1.0), graded(2, "x", 0.5)], TABLE, True),
+        ([graded(0, "x", 1.0), graded(1, "y", 0.5)], TABLE, False),
+        ([graded(0, "x", 1.0), graded(1, "x", 0.5)], "other", False),
+        ([graded(0, "x", 1.0, judge=""), graded(1, "x", 0.5, judge="")], TABLE, False),
+        ([graded(0, "", 1.0), graded(1, "", 0.5)], TABLE, False),
+    ],
+)
+def test_equal_graded_answers_of_a_table_are_one_run_judged_again(
+    rows: list[Row], tool: str, again: bool
+) -> None:
+    made = benchmark_of(log(*rows, tool=tool))
+    assert [run for *_, run, _ in runs(made)] == ([0] if again else [0, 1])
+    if again:
+        (answer,) = made.brought[0].answers.values()
+        assert answer.detail["scores"] == {"j": {"s": 1.0}, "j#1": {"s": 0.5}}
+    assert made.tool_scored
+
+
+def test_a_table_that_says_which_time_the_judge_was_asked_keeps_its_runs() -> None:
+    rows = [graded(run, "x", 0.5 * run, asking=run) for run in (0, 1)]
+    made = benchmark_of(log(*rows, tool=TABLE))
+    assert [run for *_, run, _ in runs(made)] == [0, 1]
+    details = [answer.detail["scores"] for r in made.brought for answer in r.answers.values()]
+    assert details == [{"j": {"s": 0.0}}, {"j#1": {"s": 0.5}}]
+
+
+def test_several_judges_of_one_answer_stand_beside_each_other() -> None:
+    logs = [
+        log(*(answered(n, scores={"s": s}, judge=judge) for n in (1, 2)), path=f"logs/{judge}.json")
+        for judge, s in (("ann", 1.0), ("bob", 0.25))
+    ]
+    for ordered in (logs, logs[::-1]):
+        made = benchmark_of(*ordered)
+        assert runs(made) == [("alpha", "original", 0, 2)]
+        for answer in made.brought[0].answers.values():
+            assert answer.detail["scores"] == {"ann": {"s": 1.0}, "bob": {"s": 0.25}}
+    # another answer, or rows without a judge, are another file's
+    others = [
+        logs[0],
+        log(answered(1, "a cat", scores={"s": 0.0}, judge="bob"), path="logs/b.json"),
+    ]
+    assert len(benchmark_of(*others).brought) == 2
+    plain = [log(answered(1, scores={"s": 0.0}), path=f"logs/{k}.json") for k in "ab"]
+    assert len(benchmark_of(*plain).brought) == 2
+
+
+def test_one_judge_that_stands_twice_beside_an_answer_is_two_rows() -> None:
+    rows = [answered(1, scores={"s": s}, judge="ann") for s in (1.0, 0.0)]
+    assert ids(benchmark_of(log(*rows))) == ["row0", "row1"]
+    rows = [answered(1, judge="ann", scores={"s": 1.0}), answered(1, judge="bob")]
+    (answer,) = benchmark_of(log(*rows)).brought[0].answers.values()
+    assert answer.detail["scores"] == {"ann": {"s": 1.0}}, "the other judge said no number"
+
+
+def test_a_score_alone_is_an_answer_of_no_words() -> None:
+    made = benchmark_of(log(answered(1, "", scores={"s": 0.5}), answered(2, scores={"s": 1.0})))
+    first, second = made.brought[0].answers.values()
+    assert (first.text, first.state, first.reason) == ("", "ok", "only its score is recorded")
+    assert (second.text, second.state, second.reason) == ("a dog", "ok", "")
+
+
+# --- metrics and verdicts ---
+
+
+def test_scores_that_some_questions_lack_are_metrics_of_subsets() -> None:
+    rows = [answered(n, scores={"every": n / 4, **({"some": 2.0} if n else {})}) for n in range(3)]
+    made = benchmark_of(log(*rows, lower=frozenset({"some"}), tool="tool"))
+    every, some = made.metrics
+    assert (every.name, every.subset, every.better, every.share) == ("every", "", "higher", False)
+    assert (some.name, some.subset, some.better, some.share) == ("some", "some", "lower", False)
+    assert (every.scale, some.scale) == ((0.0, 1.0), (None, None))
+    assert made.audited == (every,)
+    assert [list(made.subsets(item)) for item in made.original.items] == [[], ["some"], ["some"]]
+    verdict = made.verdict_of_scores({"some": 2.0, "every": 0.25, "other": 1.0}, "read")
+    assert (verdict.value, verdict.state, verdict.read) == (0.25, "ok", "read")
+    assert verdict.tally == {
+        "score": 0.25,
+        "answers with score": 1.0,
+        "every": 0.25,
+        "answers with every": 1.0,
+        "some": 2.0,
+        "answers with some": 1.0,
+    }
+    assert float(some(verdict.tally)) == 2.0
+    nothing = made.verdict_of_scores({"other": 1.0}, "read")
+    assert (nothing.value, nothing.state) == (None, "missing")
+
+
+def test_scores_that_no_question_shares_are_pooled() -> None:
+    rows = [answered(n, scores={"ab"[n % 2]: float(n == 3)}) for n in range(4)]
+    made = benchmark_of(log(*rows, lower=frozenset({"score"})))
+    assert [(m.name, m.subset, m.better, m.share) for m in made.metrics] == [
+        ("score", "", "higher", True),
+        ("a", "a", "higher", True),
+        ("b", "b", "higher", True),
+    ]
+    assert [m.name for m in made.audited] == ["score"]
+    first = made.verdict_of_scores({"b": 1.0}, "")
+    assert first.tally["score"] == 1.0
+    # what all rows have needs no pool, and an answer without any score is not counted
+    made = benchmark_of(log(*rows[::2], answered(1)))
+    assert [(m.name, m.subset) for m in made.metrics] == [("a", "")]
+
+
+@pytest.mark.parametrize(
+    ("values", "scale", "share"),
+    [
+        ([0.0, 1.0], (0.0, 1.0), True),
+        ([0.0, 0.0], (0.0, 1.0), True),
+        ([0.0, 0.5], (0.0, 1.0), False),
+        ([0.0, 1.5], (None, None), False),
+        ([-0.5, 1.0], (None, None), False),
+    ],
+)
+def test_the_scale_of_a_tools_score(
+    values: list[float], scale: tuple[float | None, float | None], share: bool
+) -> None:
+    rows = [answered(n, scores={"s": value}) for n, value in enumerate(values)]
+    (metric,) = benchmark_of(log(*rows)).metrics
+    assert (metric.scale, metric.share) == (scale, share)
+    sums = {"s": sum(values), "answers with s": float(len(values))}
+    assert float(metric(sums)) == pytest.approx(sum(values) / len(values))
+
+
+def test_three_scores_at_most_are_audited() -> None:
+    rows = [answered(n, scores={f"s{k}": (n * k % 7) / 7 for k in range(1, 6)}) for n in range(5)]
+    made = benchmark_of(log(*rows))
+    assert [m.name for m in made.audited] == ["s1", "s2", "s3"]
+    assert len(made.metrics) == 5
+
+
+@pytest.mark.parametrize(
+    ("total", "same"),
+    [
+        (0.5, True),
+        (0.5004, True),
+        (0.5006, False),
+        (50.0, True),
+        (50.04, True),
+        (50.06, False),
+        (0.4996, True),
+        (49.94, False),
+    ],
+)
+def test_a_total_is_held_against_the_mean_of_its_rows(total: float, same: bool) -> None:
+    rows = [answered(n, scores={"s": float(n), "other": 0.0}) for n in (0, 1)]
+    made = benchmark_of(log(*rows, totals={"s": total, "nobody": 3.0}))
+    notes = [note for note in made.notes if "total" in note or "prints" in note]
+    if same:
+        assert any(tells(note, "log.totals", totals=1) for note in notes)
+    else:
+        assert len(notes) == 1
+        assert notes[0].startswith(f"logs/a.json: the tool prints s {total:g}")
+        assert notes[0].endswith("its 2 rows is 0.5")
+    assert not [note for note in benchmark_of(log(*rows)).notes if "prints" in note]
+
+
+# --- the questions alone ---
+
+
+def test_questions_are_asked_again_where_the_log_has_them() -> None:
+    made = benchmark_of(log(answered(1, key="x"), answered(2, key="x", question="")))
+    with pytest.raises(DataError, match="1 of 2 questions"):
+        made.to_ask()
+    made = benchmark_of(log(answered(1, key="x")))
+    assert made.to_ask() is made
+    assert not made.brought
+
+
+def test_the_questions_of_a_folder_of_logs_are_a_source(tmp_path: Path) -> None:
+    assert questions_of_logs(str(tmp_path / "none.json"), with_pictures=True) is None
+    (tmp_path / "t.csv").write_text("question,answer\nIs it?,yes\n")
+    assert questions_of_logs(str(tmp_path / "t.csv"), with_pictures=True) is None
+    logs = tmp_path / "logs"
+    path = lmms(logs, "alpha", "docs", [sample(n, "x", anls=0.5) for n in (3, 4)])
+    for text in (logs, path):
+        source = questions_of_logs(str(text), with_pictures=True)
+        assert source is not None
+        assert source.columns == ("id", "question", "answer")
+        (first, second) = source.rows(source.columns)
+        assert first.cells == {"id": "3", "question": "What is number 3?", "answer": "3"}
+        assert second.place == f"{text}: 4"
+        assert first.folder == (logs if text == logs else path.parent)
+    lmms(logs, "alpha", "other", [sample(5, "x", anls=0.5)])
+    with pytest.raises(UsageError, match="2 benchmarks"):
+        questions_of_logs(str(logs), with_pictures=True)
+    rows = [{**sample(n, "x", anls=0.5), "doc": {"image_path": "a.png"}} for n in (3, 4)]
+    lmms(tmp_path / "seen", "alpha", "docs", rows)
+    for shown in (True, False):
+        source = questions_of_logs(str(tmp_path / "seen"), with_pictures=shown)
+        assert source is not None
+        assert ("image" in source.columns, "cluster" in source.columns) == (shown, True)
+
+
+def test_a_metric_of_the_judge_has_no_scale_that_it_cannot_know() -> None:
+    made = benchmark_of(log(answered(1)), judged=True)
+    (metric,) = made.metrics
+    assert metric.share is True
+    assert metric.scale == (0.0, 1.0)
+    assert math.isnan(float(metric({"score": 0.0, "answers with score": 0.0})))
+    assert Item("1", "?", "vqa").target is None
+    with pytest.raises(UsageError):
+        made.metric("nobody")
