@@ -222,4 +222,4 @@ def chromium(home: Path) -> Iterator[Browser]:
         os.close(to_browser)
         os.close(from_browser)
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=120)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 import hqm
@@ -142,7 +142,11 @@ def pytest_runtestloop() -> None:
 
 
 # the same examples every time: a submission fails for what it changed, not for what chance found
-settings.register_profile("hqm", derandomize=True, database=None, deadline=None)
+# how long drawing takes is the machine's
+SPEED = (HealthCheck.too_slow,)
+settings.register_profile(
+    "hqm", derandomize=True, database=None, deadline=None, suppress_health_check=SPEED
+)
 # new ones every night; what fails is printed so that it can be kept as an @example. All is said
 # here, since Hypothesis has other defaults where the variable CI is set
 settings.register_profile(
@@ -150,6 +154,7 @@ settings.register_profile(
     derandomize=False,
     database=DirectoryBasedExampleDatabase(ROOT / ".hypothesis" / "examples"),
     deadline=None,
+    suppress_health_check=SPEED,
     print_blob=True,
 )
 settings.load_profile("nightly" if NIGHTLY else "hqm")

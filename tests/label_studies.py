@@ -21,7 +21,6 @@ import hqm
 from hqm.administration.stored_answers import Answers, respondents_in
 from hqm.labels.study_plan import LabelPlan, PlanRow, answer_digest, write_plan
 from tests.conftest import administered, recorded
-from tests.servers import free_port
 
 
 def store_of_answers(
@@ -130,11 +129,11 @@ def served_here(plan: Path, **settings: Any) -> Iterator[Served]:
     from hqm.labels.study import Study
 
     study = Study(plan, **settings)
-    links, port = read_links(plan, study.plan.raters), free_port()
+    links = read_links(plan, study.plan.raters)
     config = uvicorn.Config(
         make_app(study, links, {"127.0.0.1"}),
         host="127.0.0.1",
-        port=port,
+        port=0,
         access_log=False,
         log_level="warning",
         server_header=False,
@@ -147,7 +146,7 @@ def served_here(plan: Path, **settings: Any) -> Iterator[Served]:
     while not server.started:
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    address = f"http://127.0.0.1:{port}"
+    address = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     try:
         raters = {rater: f"{address}/r/{token}" for rater, token in links.raters.items()}
         yield Served(address, raters, f"{address}/owner/{links.owner}")

@@ -56,16 +56,21 @@ def sampling_model(folder: Path) -> Path:
     return folder
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+@contextlib.contextmanager
+def reserved_port() -> Iterator[int]:
+    """A port at which nobody listens, and which no other process is given meanwhile.
+
+    A server that may use an address again, as uvicorn may, listens there all the same.
+    """
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        yield int(held.getsockname()[1])
 
 
 @contextlib.contextmanager
 def transformers_serve(model: Path) -> Iterator[str]:
     """`transformers serve`; its base url."""
-    port = free_port()
     command = [
         sys.executable,
         "-c",
@@ -73,29 +78,32 @@ def transformers_serve(model: Path) -> Iterator[str]:
         "serve",
         str(model),
     ]
-    process = subprocess.Popen(
-        [*command, "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env={**os.environ, "HF_HUB_OFFLINE": "1"},
-    )
-    drain = threading.Thread(target=lambda: process.stdout and process.stdout.read(), daemon=True)
-    drain.start()
-    try:
-        deadline = time.monotonic() + 300
-        while not healthy(f"http://127.0.0.1:{port}"):
-            assert process.poll() is None, "transformers serve did not come up"
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        process.terminate()
-        process.wait(120)
+    with reserved_port() as port:
+        process = subprocess.Popen(
+            [*command, "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        )
+        drain = threading.Thread(
+            target=lambda: process.stdout and process.stdout.read(), daemon=True
+        )
+        drain.start()
+        try:
+            deadline = time.monotonic() + 300
+            while not healthy(f"http://127.0.0.1:{port}"):
+                assert process.poll() is None, "transformers serve did not come up"
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+            yield f"http://127.0.0.1:{port}/v1"
+        finally:
+            process.terminate()
+            process.wait(120)
 
 
 def healthy(url: str) -> bool:
     try:
-        with urllib.request.urlopen(f"{url}/health", timeout=20) as reply:
+        with urllib.request.urlopen(f"{url}/health", timeout=60) as reply:
             return bool(reply.status == 200)
     except OSError:
         return False
@@ -175,10 +183,18 @@ word.
 class PlannedServer:
     """A real HTTP server that answers as it is told, request by request; it remembers when it was
     asked what.
+
+    Parameters
+    ----------
+    together
+        How many must be in flight together, now or before, before a request is answered, by its
+        number. What a client begins at once so arrives at once, however slow the machine is; a
+        minute later the request is answered all the same.
     """
 
     reply: Reply
     delay: float = 0.0
+    together: Callable[[int], int] = lambda _number: 0
     asked: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
     most: int = 0
     answered: int = 0
@@ -197,6 +213,9 @@ class PlannedServer:
             asyncio.set_event_loop(self._loop)
             self._loop.run_until_complete(serve())
             self._loop.run_forever()
+            for task in asyncio.all_tasks(self._loop):
+                task.cancel()
+            self._loop.run_until_complete(asyncio.sleep(0))
 
         self._thread = threading.Thread(target=run, daemon=True)
         self._thread.start()
@@ -226,6 +245,9 @@ class PlannedServer:
                 )
                 self._now += 1
                 self.most = max(self.most, self._now)
+                held = self._loop.time() + 60
+                while self.most < self.together(number) and self._loop.time() < held:
+                    await asyncio.sleep(0.002)
                 await asyncio.sleep(self.delay)
                 self._now -= 1
                 said = self.reply(number, self.asked[number][1], headers)

@@ -175,7 +175,7 @@ def choose(browser: Browser, item: str, field: str, value: str) -> None:
 def downloaded(browser: Browser, button: str, folder: Path, name: str) -> Path:
     browser.downloads_to(folder)
     browser.evaluate(f"document.querySelector({button!r}).click()")
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while not (folder / name).is_file() or not (folder / name).stat().st_size:
         assert time.monotonic() < end, list(folder.iterdir())
         time.sleep(0.05)
@@ -352,7 +352,7 @@ def test_every_answer_is_one_link_away_from_its_evidence(
     )
     assert gone == []
     browser.evaluate(f"location.hash = '{next(link for link in links if link)}'")
-    browser.wait("document.querySelector(location.hash).open", 5)
+    browser.wait("document.querySelector(location.hash).open")
     assert browser.errors == []
 
 

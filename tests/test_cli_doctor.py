@@ -13,7 +13,7 @@ import pytest
 from hqm.version import __version__
 from tests.conftest import ROOT, Run, needs_torch
 from tests.messages import tells, text_of
-from tests.servers import PlannedServer, completion, free_port
+from tests.servers import PlannedServer, completion, reserved_port
 
 
 @pytest.fixture
@@ -128,8 +128,8 @@ def test_a_folder_that_cannot_be_written(run: Run, clean: Path) -> None:
 def test_servers_are_asked_for_their_models(
     run: Run, clean: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with PlannedServer(lambda _n, _body, _h: completion("x")) as server:
-        nobody = f"http://127.0.0.1:{free_port()}/v1"
+    with PlannedServer(lambda _n, _body, _h: completion("x")) as server, reserved_port() as port:
+        nobody = f"http://127.0.0.1:{port}/v1"
         monkeypatch.setenv("OPENAI_BASE_URL", nobody)
         status, out, _ = run("doctor", "--server", server.url, "--json")
     rows = {row["url"]: row for row in json.loads(out)["servers"]}

@@ -4,6 +4,7 @@ what a long wait says.
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -420,7 +421,13 @@ def test_a_wait_is_told_of_once_for_all_workers(
     with terminal.telling_of_waits():
         tell("loading m", True)
         tell("loading m", True)
-        time.sleep(0.5)
+        said: list[str] = []
+
+        def told() -> bool:
+            said.append(capsys.readouterr().err)
+            return "".join(said).count("so far") >= 2
+
+        until(told)
         tell("loading m", False)
         tell("loading m", False)
         for thread in threading.enumerate():
@@ -429,9 +436,9 @@ def test_a_wait_is_told_of_once_for_all_workers(
                 and thread is not threading.current_thread()
                 and "_tell" in thread.name
             ):
-                thread.join(10)
-    err = capsys.readouterr().err
-    assert err.count("loading m: 0 s so far") == 2
+                thread.join(60)
+    err = "".join(said) + capsys.readouterr().err
+    assert len(re.findall(r"loading m: \d+ s so far", err)) == err.count("so far") == 2
     with terminal.telling_of_waits(quiet=True):
         tell("loading m", True)
         time.sleep(0.2)

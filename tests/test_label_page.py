@@ -28,7 +28,7 @@ from tests.browser import CHROMIUM, Browser
 from tests.conftest import write_benchmark
 from tests.label_studies import Served, plan_of_answers, served_apart, served_here, store_of_answers
 from tests.messages import pattern_of, text_of
-from tests.servers import PlannedServer, free_port
+from tests.servers import PlannedServer, reserved_port
 
 RESPONDENTS = ("secret-steady", "secret-noisy")
 HOSTILE = (
@@ -63,6 +63,13 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for i, (item, text) in enumerate(texts.items())
     }
     return store_of_answers(path, benchmark, {RESPONDENTS[0]: texts, RESPONDENTS[1]: wrong})
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A port for a server that is started, killed, and started again."""
+    with reserved_port() as number:
+        yield number
 
 
 @pytest.fixture
@@ -101,9 +108,9 @@ def labels_in(plan: Path, rater: str) -> list[Any]:
 
 @needs_browser
 def test_a_study_from_the_first_key_to_the_last_disagreement(
-    answers: Path, calm: Browser, tmp_path: Path
+    answers: Path, calm: Browser, tmp_path: Path, port: int
 ) -> None:
-    plan, log, port = tmp_path / "plan.jsonl", tmp_path / "log.txt", free_port()
+    plan, log = tmp_path / "plan.jsonl", tmp_path / "log.txt"
     rows = plan_of_answers(plan, answers, "shapes_vqa", gold={0: 1.0, 5: 0.0}).rows
     assert len(rows) == 20
     seen: list[str] = []

@@ -344,7 +344,11 @@ def test_more_is_in_flight_where_the_server_answers_at_once_and_pictures_stay_to
     paths = [tmp_path / f"{i:02}.png" for i in range(50)]
     for i, path in enumerate(paths):
         Image.new("RGB", (4, 4), (i, 0, 0)).save(path)
-    with PlannedServer(lambda _n, body, _h: completion(question(body)), delay=0.1) as server:
+    with PlannedServer(
+        lambda _n, body, _h: completion(question(body)),
+        delay=0.1,
+        together=lambda number: 8 if number < 8 else 16,
+    ) as server:
         respondent = OpenAIRespondent(RespondentName.parse(f"openai/tiny@{server.url}"))
         assert {r.state for r in answers(respondent, questions(300, lambda n: paths[n % 50]))} == {
             "ok"
@@ -360,14 +364,17 @@ def test_more_is_in_flight_where_the_server_answers_at_once_and_pictures_stay_to
 
 
 def test_a_fixed_number_is_never_exceeded_and_an_adapting_one_not_its_most() -> None:
-    with PlannedServer(lambda *_: completion("Yes."), delay=0.02) as server:
+    def yes(*_: object) -> Any:
+        return completion("Yes.")
+
+    with PlannedServer(yes, delay=0.02, together=lambda _: 3) as server:
         respondent = make_respondent(f"openai/tiny@{server.url}?concurrency=3")
         assert len(answers(respondent, questions(60))) == 60  # type: ignore[arg-type]
         assert server.most == 3
-    with PlannedServer(lambda *_: completion("Yes."), delay=0.02) as server:
+    with PlannedServer(yes, delay=0.02, together=lambda n: 8 if n < 8 else 12) as server:
         adapting = OpenAIRespondent(RespondentName.parse(f"openai/tiny@{server.url}"), most=12)
         assert len(answers(adapting, questions(150))) == 150
-        assert 8 <= server.most <= 12
+        assert server.most == 12
 
 
 def test_bursts_of_429_halve_the_number_and_every_answer_comes() -> None:
@@ -395,10 +402,10 @@ def test_bursts_of_429_halve_the_number_and_every_answer_comes() -> None:
 
 
 def test_more_is_asked_while_the_first_answers_take_their_time() -> None:
-    with PlannedServer(lambda *_: completion("Yes."), delay=1.8) as server:
+    with PlannedServer(lambda *_: completion("Yes."), together=lambda _: 32) as server:
         respondent = OpenAIRespondent(RespondentName.parse(f"openai/tiny@{server.url}"))
-        assert len(answers(respondent, questions(32))) == 32
-        assert 24 <= server.most <= 32
+        assert len(answers(respondent, questions(33))) == 33
+        assert server.most == 32
 
 
 def test_a_server_of_vllm_is_given_more() -> None:

@@ -437,7 +437,7 @@ def test_every_trouble_at_once_and_every_answer_is_right() -> None:
 def test_what_is_turned_away_waits_as_long_as_the_server_says_and_the_others_go_on() -> None:
     def reply(number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
         return (
-            failure(429, "too much", Retry_After="1.5")
+            failure(429, "too much", Retry_After="3")
             if number in (3, 4)
             else completion(question(body))
         )
@@ -450,7 +450,7 @@ def test_what_is_turned_away_waits_as_long_as_the_server_says_and_the_others_go_
         times.setdefault(question(body), []).append(when)
     twice = [text for text, when in times.items() if len(when) == 2]
     assert len(twice) == 2
-    assert all(times[text][1] - times[text][0] >= 1.4 for text in twice)
+    assert all(times[text][1] - times[text][0] >= 2.99 for text in twice)
     assert {text for text, _ in zip(reversed(times), twice, strict=False)}.isdisjoint(twice)
     assert [question(body) for _, body in server.asked[-2:]] == twice, (
         "all others were asked meanwhile"
@@ -487,12 +487,13 @@ def test_everyone_pauses_at_a_server_that_turns_everything_away_or_says_when_it_
 
 def test_a_limit_of_requests_a_minute_is_kept() -> None:
     with PlannedServer(lambda _n, body, _h: completion(question(body))) as server:
+        ask(server, ["what is slow only once is done"])
         respondent = make_respondent(
             f"openai/tiny@{server.url}?requests_per_minute=1200&concurrency=8"
         )
+        began = time.monotonic()
         list(respondent.answer([Request(f"q{i}", None, Sampling(), i) for i in range(21)]))
-    times = [when for when, _ in server.asked]
-    assert times[-1] - times[0] >= 0.7, "twenty gaps of 50 ms; the first may be seen late"
+    assert server.asked[-1][0] - began >= 0.99, "twenty gaps of 50 ms"
     assert wanted_pause({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 3) == 0.0
 
 

@@ -19,7 +19,7 @@ from hqm.labels.study_plan import labels_path, read_plan
 from tests.browser import CHROMIUM, Browser
 from tests.conftest import NIGHTLY, needs_torch
 from tests.label_studies import Served, served_apart
-from tests.servers import free_port
+from tests.servers import reserved_port
 from tests.test_label_page import done_of, wait_for
 
 TUTORIAL = Path(__file__).parents[1] / "docs" / "tutorial_people.md"
@@ -134,7 +134,10 @@ def test_from_nothing_to_a_gate_that_people_open(
             # the answers of ten models to 20 questions, less those that the scorer could not read
             assert 180 <= len(truth) <= 200
             twice = {row.uid for row in read_plan(plan).rows if len(row.raters) > 1}
-            with served_apart(plan, tmp_path / "log.txt", free_port()) as served:
+            with (
+                reserved_port() as port,
+                served_apart(plan, tmp_path / "log.txt", port) as served,
+            ):
                 for rater in served.raters:
                     label(browser, served, rater, truth, twice)
                 assert settle(browser, served.owner, truth) > 0

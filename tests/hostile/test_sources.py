@@ -29,7 +29,7 @@ from hqm.errors import HQMError
 from hqm.files import parquet as parquet_files
 from hqm.files.records import open_table
 from hqm.imports.detect import read_logs
-from tests.conftest import NIGHTLY, ROOT, Run, claims
+from tests.conftest import NIGHTLY, ROOT, SPEED, Run, claims
 from tests.messages import tells, text_of
 from tests.test_new import lmu, picture
 
@@ -560,7 +560,7 @@ def test_a_broken_folder_of_datasets(run: Run, tmp_path: Path, case: str) -> Non
     assert sentence in refused(run, tmp_path, folder)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, *SPEED])
 @given(at=st.integers(0, 1775), byte=st.integers(0, 255))
 def test_a_stream_with_a_changed_byte_is_read_or_refused(
     tmp_path: Path, at: int, byte: int
