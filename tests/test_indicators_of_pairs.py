@@ -613,25 +613,26 @@ def test_how_indicators_are_shown() -> None:
     says is on no page.
     """
     listed = hqm.all_indicators()
-    one_sided = {i.name for i in listed if i.one_sided}
-    assert one_sided >= {
+    one_sided = {
         *("alpha", "lambda2", "stratified_alpha", "alpha_types", "omega_types", "kendall_w"),
         *("icc_11", "icc_1k", "icc_ak", "icc_ck", "icc_a1", "icc_c1", "ccc", "disattenuated"),
         *("pearson", "pearson_same_items", "spearman", "tau_b", "rho_g", "rho_g_1000", "g", "phi"),
-        *("phi_of_forms", "icc_a1_of_forms", "form_correlation"),
+        *("phi_of_forms", "icc_a1_of_forms", "form_correlation", "balanced_score"),
     }
-    assert not one_sided & {"equivalence", "mean_shift", "yes_ratio_shift", "kappa", "accuracy"}
-    off_page = {i.name for i in listed if not i.on_page}
-    repeated = {"kr21", "lambda2", "split_half", "stratified_alpha", "alpha_standardized", "ccc"}
-    assert off_page >= repeated | {"icc_11", "icc_1k", "icc_ak", "icc_ck", "icc_c1"}
-    assert not off_page & {"alpha", "pearson", "icc_a1", "rho_g", "kappa", "label_errors"}
-    whole = {i.name for i in listed if i.digits == 0}
-    assert whole >= {
-        *("added_value", "labels_needed", "contradicted_items", "labelled_answers"),
-        *("duplicate_items", "negative_items", "dead_items", "label_errors", "misfit_items"),
-        "leakage_cues",
+    off_page = {"kr21", "lambda2", "split_half", "stratified_alpha", "alpha_standardized", "ccc"}
+    off_page |= {"icc_11", "icc_1k", "icc_ak", "icc_ck", "icc_c1"}
+    digits = {
+        **dict.fromkeys(("added_value", "labels_needed", "contradicted_items"), 0),
+        **dict.fromkeys(("labelled_answers", "duplicate_items", "negative_items"), 0),
+        **dict.fromkeys(("dead_items", "label_errors", "misfit_items", "leakage_cues"), 0),
+        "reading_list": 1,
+        **dict.fromkeys(("length_shift", "family_types", "family_keys", "own_strengths"), 2),
     }
-    assert {i.name for i in listed if i.name == "reading_list" and i.digits == 1}
+    for indicator in listed:
+        name = indicator.name
+        assert indicator.one_sided == (name in one_sided), name
+        assert indicator.on_page == (name not in off_page), name
+        assert indicator.digits == digits.get(name, 3), name
     assert is_on_page("consistency.alpha")
     assert not is_on_page("consistency.kr21")
     assert is_on_page("nobody.knows")
