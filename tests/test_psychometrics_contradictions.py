@@ -1,8 +1,16 @@
-"""Wrong keys are told from a scorer that errs now and then, by people who err too."""
+"""Wrong keys are told from a scorer that errs now and then, by people who err too; and what answers
+alone say of keys.
+"""
+
+import math
 
 import numpy as np
+import pytest
 
 from hqm import psychometrics as psy
+from hqm.psychometrics import wrong_keys
+
+nan = math.nan
 
 
 def world(
@@ -97,3 +105,207 @@ def test_labels_that_are_turned_round_accuse_no_item() -> None:
     # a judge that errs in a third of the cases is no such case
     wrong = rng.random(scored.shape) < 0.33
     assert psy.contradicted_items(scored, np.where(wrong, 1 - scored, scored)).status == "ok"
+
+
+def test_what_half_of_the_labels_say_and_what_is_not_labelled() -> None:
+    """An item is listed from half of its labels on, if that many are beyond what is usual."""
+    scored, labels = np.ones((60, 40)), np.ones((60, 40))
+    labels[:30, 0] = 0
+    labels[:29, 1] = 0
+    labels[:, 2] = nan
+    scored[:, 3] = nan
+    study = psy.contradicted_items(scored, labels)
+    assert [(row.item, row.contradicted, row.answers) for row in study.items] == [(0, 30, 60)]
+    assert (study.status, study.tested) == ("ok", 38)
+    assert [row.item for row in psy.contradicted_items(scored, labels, alpha=1e-9).items] == []
+    # what answers and labels say together does not ask for half of the labels
+    chances = np.zeros(40)
+    chances[1] = 1 - 1e-6
+    items = psy.contradicted_items(scored, labels, chances=chances).items
+    assert {row.item for row in items} == {0, 1}
+    labels[1:, 1] = nan
+    items = psy.contradicted_items(scored, labels, chances=chances).items
+    assert [(row.item, row.answers) for row in items] == [(1, 1), (0, 60)]
+    assert items[0].p == pytest.approx(1 / (1 + (1 - 1e-6) / 1e-6 * 4))
+
+
+def test_contradictions_of_most_labels_are_no_wrong_keys() -> None:
+    """Degenerate from where so many are beyond chance: 40 of 60 (p .0067), not 36 of 60 (p .077)."""
+    scored = np.ones((6, 10))
+    for wrong, status in ((36, "insufficient"), (40, "degenerate")):
+        labels = (np.arange(60) >= wrong).astype(float).reshape(6, 10)
+        assert psy.contradicted_items(scored, labels).status == status
+    assert psy.contradicted_items(scored, labels, alpha=0.005).status == "insufficient"
+
+
+def test_the_answers_under_wrong_keys() -> None:
+    """A right answer is wrong, a wrong one meets the key as often as said, and a part is mirrored
+    or lost.
+    """
+    x = [[1, 0, 0.25, nan], [0, 1, 0.75, 1]]
+    rng = np.random.default_rng(0)
+    for hit, expected in (
+        (1.0, [[0, 1, 0.75, nan], [1, 0, 0.25, 0]]),
+        (0.0, [[0, 0, 0, nan], [0, 0, 0, 0]]),
+        ([1.0, 0.0, 1.0, 0.0], [[0, 0, 0.75, nan], [1, 0, 0.25, 0]]),
+    ):
+        assert np.array_equal(psy.with_wrong_keys(x, rng=rng, hit=hit), expected, equal_nan=True)
+    many = psy.with_wrong_keys(np.zeros((50, 200)), rng=rng, hit=0.3)
+    assert many.mean() == pytest.approx(0.3, abs=4 * math.sqrt(0.21 / 10_000))
+
+
+def test_copies_hold_some_items_and_their_own_chances() -> None:
+    """The score of item i is (i + 1) / 1000; under a wrong key odd items are mirrored, others 0."""
+    scores = np.tile(np.arange(1, 101) / 1000, (3, 1))
+    before, drawn = scores.copy(), set()
+
+    def search(copy: np.ndarray) -> list[int]:
+        changed = (copy[0] > 0.5) | (copy[0] == 0)
+        assert copy.shape == (3, 60)
+        assert changed.sum() == 6
+        assert (np.diff(copy[0, ~changed]) > 0).all(), "no item stands twice, and in their order"
+        mirrored = np.round(1000 * (1 - copy[0, copy[0] > 0.5])) - 1
+        assert (mirrored % 2 == 1).all()
+        left = np.round(1000 * copy[0, ~changed]) - 1
+        drawn.update(left.astype(int).tolist())
+        assert (left % 2 == 1).sum() + len(mirrored) <= 50
+        return np.flatnonzero(changed).tolist()
+
+    study = psy.planted_faults(
+        scores,
+        search,
+        rng=np.random.default_rng(1),
+        hit=np.arange(100) % 2,
+        share=0.1,
+        faults=45,
+        most=60,
+    )
+    assert (study.planted, study.repeats, study.power, study.error) == (6, 8, 1, 0)
+    assert drawn == set(range(100))
+    assert np.array_equal(scores, before)
+    nothing = psy.planted_faults(np.ones((0, 4)), search, rng=np.random.default_rng(1))
+    assert (nothing.planted, nothing.repeats, nothing.status) == (0, 0, "insufficient")
+    assert math.isnan(nothing.power)
+    assert math.isnan(nothing.error)
+
+
+@pytest.mark.parametrize(
+    ("items", "options", "planted", "repeats"),
+    [
+        (100, {}, 2, 40),
+        (100, {"faults": 7}, 2, 4),
+        (500, {}, 10, 20),
+        (3, {}, 1, 40),
+        (2100, {"faults": 80}, 40, 2),
+    ],
+)
+def test_how_many_faults_are_planted(
+    items: int, options: dict[str, int], planted: int, repeats: int
+) -> None:
+    """One in fifty, at least one, of 2,000 items at most; 200 in all, in 40 copies at most."""
+    sizes = []
+    study = psy.planted_faults(
+        np.ones((1, items)),
+        lambda x: sizes.append(x.shape[1]) or [],
+        rng=np.random.default_rng(2),
+        **options,
+    )
+    assert (study.planted, study.repeats, study.power) == (planted, repeats, 0)
+    assert sizes == [min(items, 2000)] * repeats
+
+
+def passed(respondents: int, items: int, wrong: int, seed: int = 3) -> np.ndarray:
+    """Answers of respondents from weak to able, the first of the items with wrong keys."""
+    rng = np.random.default_rng(seed)
+    x = (rng.random((respondents, items)) < np.linspace(0.5, 0.98, respondents)[:, None]) * 1.0
+    x[:, :wrong] = 1 - x[:, :wrong]
+    return x
+
+
+def listed(x: np.ndarray, **options: object) -> psy.ReadingList:
+    return psy.reading_list(x, rng=np.random.default_rng(0), **options)  # type: ignore[arg-type]
+
+
+def expected(study: psy.ReadingList) -> list[float]:
+    """By item: the chance that its key is wrong."""
+    return [row.expected for row in sorted(study.items, key=lambda row: row.item)]
+
+
+def test_scores_of_any_range_are_brought_to_0_and_1() -> None:
+    x = passed(12, 60, 2)
+    plain = listed(x)
+    for other in (10 * x, 2 * x - 1, 3 * x - 2):
+        assert expected(listed(other)) == pytest.approx(expected(plain), rel=1e-9)
+    halves = listed(x / 2)
+    assert {row.fails for row in listed(0.5 * x + 0.5).items} == {()}, "none is below the middle"
+    assert expected(halves) != pytest.approx(expected(plain), abs=0.01), "a half is not in full"
+    assert len(plain.items) == 50, "the length of the list where nobody says"
+    assert plain.planted == 1
+    assert listed(x, most=7).items == plain.items[:7]
+
+
+def test_few_items_of_a_type_or_side_share_abilities() -> None:
+    """Sides of fewer than ten items count with their type, types of fewer with all such types."""
+    x = passed(12, 60, 3)
+    types = np.repeat(list("abcd"), [30, 16, 9, 5])
+    sides = np.concatenate([np.repeat([0, 1, 2], [10, 11, 9]), np.repeat([0, 1], 8), [0, 1] * 7])
+    alike = np.repeat([0, 1, 2, 3, 4], [10, 11, 9, 16, 14])
+    alike[21:30] = 9  # of the type's sides only one is small: it stands with nothing of its type
+    alike[46:] = 9
+    given = listed(x, types=types.tolist(), sides=sides.tolist(), most=60)
+    same = listed(x, types=alike.tolist(), most=60)
+    assert expected(given) == pytest.approx(expected(same), rel=1e-9)
+    assert given.together == pytest.approx(same.together, rel=1e-9)
+    assert expected(listed(x, types=["a"] * 60, sides=[1] * 60)) == expected(listed(x))
+    assert expected(listed(x, types=types.tolist(), most=60)) != pytest.approx(expected(same))
+    order = np.random.default_rng(1).permutation(60)
+    turned = listed(x[:, order], types=types[order].tolist(), sides=sides[order].tolist(), most=60)
+    assert expected(turned) == pytest.approx(np.array(expected(given))[order], abs=1e-6)
+
+
+def test_a_long_list_is_learnt_from_some_of_its_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those drawn are in the order of a list of them alone."""
+    x = passed(30, 90, 3)
+    assert len(np.unique(x, axis=1).T) == 90
+    monkeypatch.setattr(wrong_keys, "_FITTED", 50)
+    study = listed(x, most=90)
+    drawn = np.sort(np.random.default_rng(0).choice(90, 50, replace=False))
+    alone = listed(x[:, drawn], most=50)
+    members = [row.item for row in study.items if row.item in drawn]
+    assert members == [int(drawn[row.item]) for row in alone.items]
+    monkeypatch.setattr(wrong_keys, "_FITTED", 90)
+    whole = listed(x, most=90)
+    assert [row.item for row in whole.items] != [row.item for row in study.items]
+    monkeypatch.undo()
+    assert listed(x, most=90) == whole
+
+
+def test_items_that_are_answered_alike_count_each() -> None:
+    """Twice the same items: the same chances of a wrong key, and twice as many are expected."""
+    x = passed(14, 60, 3)
+    once, twice = listed(x, most=60), listed(np.hstack([x, x]), most=120)
+    chance = expected(twice)
+    assert chance[:60] == pytest.approx(chance[60:], abs=1e-12)
+    assert sum(chance) == pytest.approx(2 * sum(expected(once)), rel=0.1)
+    assert twice.evidence == pytest.approx(2 * once.evidence)
+
+
+def test_what_is_equally_sure_is_ordered_by_the_other_items() -> None:
+    """With 200 respondents wrong keys are certain; the lower correlation stands first."""
+    x = passed(200, 24, 4)
+    study = listed(x)
+    first = study.items[:4]
+    assert {row.item for row in first} == {0, 1, 2, 3}
+    assert {row.expected for row in first} == {first[0].expected}
+    assert [row.item_rest for row in first] == sorted(row.item_rest for row in first)
+    assert len({row.item_rest for row in first}) == 4
+
+
+@pytest.mark.parametrize("respondents", [9, 10])
+def test_a_number_is_said_from_ten_respondents_on(respondents: int) -> None:
+    study = listed(passed(respondents, 80, 8))
+    assert bool(study.doubt) == (respondents < 10)
+    assert math.isnan(study.faults) == (respondents < 10)
+    assert bool(study.named) == (respondents == 10)
+    assert study.stands_out
+    assert (study.power_named > 0) == (respondents == 10)

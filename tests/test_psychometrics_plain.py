@@ -23,16 +23,15 @@ def passing(theta: float) -> np.ndarray:
     return np.asarray(1 / (1 + np.exp(-(SLOPE * theta + EASINESS))))
 
 
-def of_keys(column: np.ndarray, hit: float, ability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(kinds,) twice: the log likelihood of one item's scores under a right and a wrong key."""
-    right, wrong = np.zeros(len(SLOPE)), np.zeros(len(SLOPE))
-    for x, theta in zip(column, ability, strict=True):
-        if math.isfinite(x):
-            p = passing(theta)
-            turned = hit * (1 - p)
-            right += x * np.log(p) + (1 - x) * np.log(1 - p)
-            wrong += x * np.log(turned) + (1 - x) * np.log(1 - turned)
-    return right, wrong
+def of_keys(column: np.ndarray, hit: float, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(kinds,) twice: the log likelihood of one item's scores under a right and a wrong key, from
+    the chances of (respondents, kinds) to pass.
+    """
+    x, p = (each[np.isfinite(column)] for each in (column[:, None], p))
+    turned = hit * (1 - p)
+    right = x * np.log(p) + (1 - x) * np.log(1 - p)
+    wrong = x * np.log(turned) + (1 - x) * np.log(1 - turned)
+    return right.sum(axis=0), wrong.sum(axis=0)
 
 
 def learnt(x: np.ndarray, hits: np.ndarray, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -56,19 +55,20 @@ def learnt(x: np.ndarray, hits: np.ndarray, blocks: np.ndarray) -> tuple[np.ndar
     for _ in range(60):
         counts, faulty, likelihood = np.zeros((many, len(SLOPE))), 0.0, 0.0
         gradient, curvature = np.zeros((many, respondents)), np.full((many, respondents), 1e-9)
+        chance = [passing((ability + own[b])[:, None]) for b in range(many)]
         for i in range(count):
             b = blocks[i]
-            right, wrong = of_keys(x[:, i], hits[i], ability + own[b])
+            right, wrong = of_keys(x[:, i], hits[i], chance[b])
             right = np.exp(right) * weight[b] * (1 - share)
             wrong = np.exp(wrong) * weight[b] * share
             total = right.sum() + wrong.sum()
             likelihood += math.log(total)
             counts[b] += (right + wrong) / total
             faulty += wrong.sum() / total
-            for m in np.flatnonzero(np.isfinite(x[:, i])):
-                p = passing(ability[m] + own[b, m])
-                gradient[b, m] += (right / total * (x[m, i] - p) * SLOPE).sum()
-                curvature[b, m] += (right / total * p * (1 - p) * SLOPE**2).sum()
+            seen = np.isfinite(x[:, i])
+            p = chance[b][seen]
+            gradient[b, seen] += (x[seen, i][:, None] - p) @ (right / total * SLOPE)
+            curvature[b, seen] += p * (1 - p) @ (right / total * SLOPE**2)
         share = faulty / count
         sizes = np.array([(blocks == b).sum() for b in range(many)])
         weight = (counts + 250 * counts.sum(axis=0) / count) / (sizes + 250)[:, None]
@@ -87,46 +87,66 @@ def learnt(x: np.ndarray, hits: np.ndarray, blocks: np.ndarray) -> tuple[np.ndar
 
 def chances(odds: np.ndarray) -> tuple[np.ndarray, float]:
     """The chance of each wrong key with Jeffreys' prior of their share, and the likelihood ratio."""
-    logs = np.array([sum(math.log(1 - s + s * math.exp(o)) for o in odds) for s in SHARES])
+    logs = np.array([np.log(1 - s + s * np.exp(odds)).sum() for s in SHARES])
     weight = np.exp(logs - logs.max()) / np.sqrt(1 / SHARES) / np.sqrt(1 - SHARES)
     chance = [
-        sum(
-            w * s * math.exp(o) / (1 - s + s * math.exp(o))
-            for w, s in zip(weight, SHARES, strict=True)
-        )
-        / weight.sum()
+        (weight * SHARES * math.exp(o) / (1 - SHARES + SHARES * math.exp(o))).sum() / weight.sum()
         for o in odds
     ]
     return np.array(chance), max(0.0, 2 * logs.max())
 
 
-@pytest.mark.parametrize(("kinds", "hit"), [(2, 1 / 3)])
-def test_a_reading_list_by_loops(kinds: int, hit: float) -> None:
-    rng = np.random.default_rng(kinds)
-    x = (rng.random((11, 24)) < np.linspace(0.3, 0.95, 11)[:, None]).astype(float)
-    x[:, 3] = 1 - x[:, 3]
-    x[rng.random(x.shape) < 0.05] = np.nan
-    types = [str(i % kinds) for i in range(24)]
-    blocks, hits = np.arange(24) % kinds, np.full(24, hit)
-    study = psy.reading_list(x, rng=np.random.default_rng(0), hit=hit, types=types, most=24)
+def first_sure(chance: np.ndarray, alpha: float) -> int:
+    """How many of the greatest chances have a mean chance of a right key of at most alpha."""
+    ordered = np.sort(chance)[::-1]
+    return sum((1 - ordered[: n + 1]).mean() <= alpha for n in range(len(chance)))
+
+
+def reading_case(name: str) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    """Scores, chances of a hit, and arguments of a reading list."""
+    rng = np.random.default_rng(2)
+    if name == "two types":
+        x = (rng.random((13, 24)) < np.linspace(0.3, 0.95, 13)[:, None]).astype(float)
+        x[:, 3] = 1 - x[:, 3]
+        x[rng.random(x.shape) < 0.05] = np.nan
+        x[2, 5], x[3, 6], x[4, 7] = 0.5, 0.25, 0.75
+        x[0], x[12] = np.where(np.isfinite(x[[0, 12]]), [[0.0], [1.0]], np.nan)
+        types = [str(i % 2) for i in range(24)]
+        return x, np.where(np.arange(24) % 3, 1 / 3, 1.0), {"types": types}
+    x = (rng.random((14, 30)) < np.linspace(0.5, 1, 14)[:, None]).astype(float)
+    if name == "wrong keys":
+        x[:, :5] = 1 - x[:, :5]
+        return x, np.ones(30), {"share": 0.1, "alpha": 0.3}
+    return x, np.ones(30), {}
+
+
+@pytest.mark.parametrize("name", ["two types", "wrong keys", "no fault"])
+def test_a_reading_list_by_loops(name: str) -> None:
+    x, hits, options = reading_case(name)
+    respondents, count = x.shape
+    blocks = np.arange(count) % 2 if "types" in options else np.zeros(count, dtype=int)
+    hit = 1.0 if (hits == 1).all() else hits
+    study = psy.reading_list(x, rng=np.random.default_rng(0), hit=hit, most=count, **options)
 
     ability, weight = learnt(x, hits, blocks)
-    odds, passes = np.zeros(24), np.zeros(x.shape)
-    for i in range(24):
-        right, wrong = of_keys(x[:, i], hit, ability[blocks[i]])
-        right, wrong = (np.exp(each) * weight[blocks[i]] for each in (right, wrong))
-        odds[i] = math.log(wrong.sum()) - math.log(right.sum())
-        for m in range(11):
-            fails = 1 - passing(ability[blocks[i], m])
-            passes[m, i] = hit * np.dot(fails, wrong) / wrong.sum()
+
+    def odds_of(column: np.ndarray, i: int) -> float:
+        keys = of_keys(column, hits[i], passing(ability[blocks[i]][:, None]))
+        right, wrong = (np.exp(each) @ weight[blocks[i]] for each in keys)
+        return math.log(wrong) - math.log(right)
+
+    odds, passes = np.array([odds_of(x[:, i], i) for i in range(count)]), np.zeros(x.shape)
+    for i in range(count):
+        p = passing(ability[blocks[i]][:, None])
+        wrong = np.exp(of_keys(x[:, i], hits[i], p)[1]) * weight[blocks[i]]
+        passes[:, i] = hits[i] * (1 - p) @ wrong / wrong.sum()
     chance, evidence = chances(odds)
     assert study.status == "ok"
     assert {row.item: row.expected for row in study.items} == pytest.approx(
         dict(enumerate(chance)), abs=1e-6
     )
-    assert [row.item for row in study.items] == sorted(range(24), key=lambda i: -chance[i])
     assert study.evidence == pytest.approx(evidence, abs=1e-5)
-    ablest = sorted(range(11), key=lambda m: -ability[:, m].mean())
+    ablest = sorted(range(respondents), key=lambda m: -ability[:, m].mean())
     for row in study.items:
         assert row.fails == tuple(m for m in ablest if x[m, row.item] < 0.5)
         others = np.nanmean(np.delete(x, row.item, axis=1), axis=1)
@@ -134,29 +154,48 @@ def test_a_reading_list_by_loops(kinds: int, hit: float) -> None:
         if np.ptp(x[both, row.item]) > 0:
             r = stats.pearsonr(x[both, row.item], others[both]).statistic
             assert row.item_rest == pytest.approx(r)
+    assert [row.item for row in study.items] == sorted(range(count), key=lambda i: -chance[i])
     first = [row.item for row in study.items[: min(40, max(5, round(chance.sum())))]]
     seen = np.isfinite(x[:, first])
     left = np.where(seen, x[:, first] - passes[:, first], 0.0)
     noise = np.where(seen, passes[:, first] * (1 - passes[:, first]), 0.0)
     above = below = 0.0
-    for m in range(11):
-        for i in range(len(first)):
-            for j in range(len(first)):
-                if i != j:
-                    above += left[m, i] * left[m, j]
-                    below += 2 * noise[m, i] * noise[m, j]
+    for i in range(len(first)):
+        for j in range(len(first)):
+            if i != j:
+                above += left[:, i] @ left[:, j]
+                below += 2 * noise[:, i] @ noise[:, j]
     assert study.together == pytest.approx(above / math.sqrt(below), abs=1e-5)
-    assert study.planted == 1
+    alpha, planted = options.get("alpha", 0.05), max(1, round(options.get("share", 0.02) * count))
+    assert study.planted == planted
     shown = evidence >= 5.41
     assert study.stands_out == (shown and study.together <= 2.33)
-    if study.doubt:
-        assert math.isnan(study.faults)
-        assert study.named == ()
-    else:
-        assert study.faults == pytest.approx(chance.sum(), abs=1e-5)
-        ordered = np.sort(chance)[::-1]
-        sure = sum((1 - ordered[: n + 1]).mean() <= 0.05 for n in range(24))
-        assert study.named == study.items[:sure]
+    sure, faults = first_sure(chance, alpha), chance.sum()
+    doubted = (faults >= 1 or sure > 0) and not study.stands_out
+    assert bool(study.doubt) == doubted
+    assert study.faults == pytest.approx(math.nan if doubted else faults, abs=1e-5, nan_ok=True)
+    assert study.named == (() if doubted else study.items[:sure])
+    assert (name == "wrong keys") == bool(study.named)
+
+    # wrong keys planted in forty copies, in which items that may be wrong make way
+    draws = np.random.default_rng(0)
+    places = [draws.choice(count, planted, replace=False) for _ in range(40)]
+    every = np.concatenate(places)
+    met = draws.random((respondents, len(every))) < hits[every]
+    turned = np.where(met | (x[:, every] == 1), 1 - x[:, every], 0 * x[:, every])
+    of_planted = np.array([odds_of(turned[:, k], i) for k, i in enumerate(every)])
+    rates, named = [], []
+    for k, chosen in enumerate(places):
+        others = [i for i in range(count) if i not in chosen]
+        stay = draws.random(len(others)) >= chance[others]
+        both = np.concatenate([of_planted[k * planted :][:planted], odds[others][stay]])
+        order = np.argsort(-both, kind="stable")
+        rates.append((order[:planted] < planted).mean())
+        again, strength = chances(both)
+        names = order[: first_sure(again, alpha) if strength >= 5.41 else 0]
+        named.append((names < planted).sum() / planted)
+    assert study.power == pytest.approx(np.mean(rates))
+    assert study.power_named == pytest.approx(0 if doubted and shown else np.mean(named))
 
 
 def components_of(x: np.ndarray, pictures: np.ndarray, effects: list[list[str]] | None) -> dict:

@@ -94,7 +94,7 @@ def planted_faults(
         shares.append(len(set(places.tolist()) & {int(i) for i in search(copy)}) / planted)
     power = float(np.mean(shares))
     return PlantedFaults(
-        power, math.sqrt(max(power * (1 - power), 0.0) / (planted * repeats)), planted, repeats
+        power, math.sqrt(power * (1 - power) / (planted * repeats)), planted, repeats
     )
 
 
@@ -259,7 +259,7 @@ def reading_list(
     odds = _log_odds(x, hits, blocks, model)
     chance = _chances(odds)
     rest = item_rest(x)
-    order = np.lexsort((np.nan_to_num(rest, nan=2.0), -chance))
+    order = np.lexsort((rest, -chance))  # NaN stands last
     ablest = np.argsort(-model.ability.mean(axis=0), kind="stable")
 
     def rows(places: Numbers) -> tuple[ItemToRead, ...]:
@@ -307,7 +307,7 @@ def _doubt(odds: Array, kinds: Numbers, faults: float, together: float) -> str:
     types, sizes = np.unique(kinds, return_counts=True)
     for kind, size in zip(types, sizes, strict=True):
         others = odds[kinds != kind]
-        if size >= _BLOCK and len(others):
+        if size >= _BLOCK:
             own = round(faults - float(_chances(others).sum()))
             if binomial_above(own - 1, round(faults), size / len(odds)) < 0.01 / len(types):
                 return "the number rests on one type of items, and is gone when that is left out"
@@ -393,11 +393,10 @@ def _learn(x: Array, hits: Array, blocks: Numbers, rng: np.random.Generator) -> 
         rate = passed[b] @ copies[of] + 0.5 * _BLOCK * (1 / (1 + np.exp(-ability)))
         tried = asked[b] @ copies[of] + 0.5 * _BLOCK
         own[b] = np.log(rate + 0.5) - np.log(tried - rate + 0.5) - ability
-    own = (own - own.mean(axis=1, keepdims=True)) * (many > 1)
+    own -= own.mean(axis=1, keepdims=True)
     own -= own.mean(axis=0)
     scores = [_scores(x[:, of], hits[of]) for of in places]
-    weight = np.exp(-(_EASE**2) / 8)
-    weight, share, before = np.tile(weight / weight.sum(), (many, 1)), 0.02, -math.inf
+    weight, share, before = np.tile(np.exp(-(_EASE**2) / 8), (many, 1)), 0.02, -math.inf
     for _ in range(_ROUNDS):
         likelihood, faulty = 0.0, 0.0
         counts = np.zeros_like(weight)
