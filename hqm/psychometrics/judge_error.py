@@ -276,9 +276,7 @@ def _two_way(hit: Flags, base: Flags, weights: Array, level: float) -> Coefficie
         # a share of 0 or 1: the error bar of a normal interval would be 0
         z2 = normal_quantile(level) ** 2
         edge = z2 / (total**2 / float((weights[base] ** 2).sum()) + z2)
-        low, high = (
-            (0.0, edge) if value == 0 else (1 - edge, 1.0) if value == 1 else (math.nan, math.nan)
-        )
+        low, high = (0.0, edge) if value == 0 else (1 - edge, 1.0)
     return Coefficient(
         value, low, high, m, level, "clustered by respondent and item", se=math.sqrt(variance)
     )
