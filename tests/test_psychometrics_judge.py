@@ -220,8 +220,8 @@ def test_shares_of_a_table_by_hand(
         return part / whole if whole else nan
 
     observed, chance = (a + d) / table.n, 0.0
-    for judge, people in ((a + b, a + c), (c + d, b + d)):
-        chance += judge * people / table.n**2
+    for first, second in ((a + b, a + c), (c + d, b + d)):
+        chance += first * second / table.n**2
     expected = {
         "agreement": observed,
         "kappa": over(observed - chance, 1 - chance),
@@ -322,9 +322,9 @@ def test_rates_that_are_all_one_do_not_differ() -> None:
     alone = psy.judge_errors(*answers_of([30, 0], [5, 0], [0, 20], [0, 2]))
     assert alone.homogeneous is None
     assert np.isnan([alone.p_sensitivity, alone.p_specificity, alone.range_sensitivity]).all()
-    one = psy.judge_errors(*answers_of([30, 0], [5, 0], *EVEN))
-    assert math.isnan(one.p_sensitivity)
-    assert (one.p_specificity, one.homogeneous) == (1, True)
+    single = psy.judge_errors(*answers_of([30, 0], [5, 0], *EVEN))
+    assert math.isnan(single.p_sensitivity)
+    assert (single.p_specificity, single.homogeneous) == (1, True)
 
 
 def test_weights_count_as_so_many_equal_ones() -> None:
