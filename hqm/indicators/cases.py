@@ -196,7 +196,7 @@ class Case:
         """(administrations, respondents): the scores, all oriented like the first."""
         rows = []
         for k, (matrix, metric) in enumerate(zip(self.matrices, self.metrics, strict=True)):
-            row = (self.whole if self.whole is not None and k == 0 else matrix).score(metric)
+            row = (matrix if k else self.everything).score(metric)
             rows.append(1 - row if self.turned and k else row)
         return np.stack(rows)
 
@@ -237,7 +237,7 @@ class Case:
         """
         if self.whole is not None:
             return {}
-        return agreement_left_out(self.without[0], self.without[-1])
+        return agreement_left_out(*self.both_without)
 
     @_of_administrations
     def item_scores(self) -> Array:
@@ -249,6 +249,27 @@ class Case:
             row = unit_scores(units, metric)
             scores[k] = 1 - row if self.turned and k else row
         return scores
+
+    @property
+    def first_scores(self) -> Array:
+        """(respondents, units): the metric of every single answer of the reference."""
+        return cast("Array", self.item_scores[0])
+
+    @property
+    def oriented(self) -> Array:
+        """(respondents, units): `first_scores`, higher being better."""
+        return 1 - self.first_scores if self.metric.better == "lower" else self.first_scores
+
+    @property
+    def everything(self) -> ScoreMatrix:
+        """The reference on all its items, also where the others judged a sample of them."""
+        return self.first if self.whole is None else self.whole
+
+    @property
+    def both_without(self) -> tuple[Array, Array]:
+        """`without` of two administrations."""
+        first, other = self.without
+        return first, other
 
     @property
     def additive(self) -> bool:

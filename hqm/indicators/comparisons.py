@@ -177,7 +177,7 @@ def _others(case: Case, indicator: Indicator, result: Result) -> dict[str, Any]:
         return {}
     details: dict[str, Any] = {}
     source = ""
-    if case.n_effective is not None and 0 < len(set(case.families)) < len(case.respondents):
+    if case.n_effective is not None and len(set(case.families)) < len(case.respondents):
         source = "told from their names" if case.families_told else "as given"
         details = {
             "n_effective": case.n_effective,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 
 from hqm.indicators import paired_scores
 from hqm.indicators.cases import Case
@@ -28,7 +30,7 @@ from hqm.indicators.indicator import (
     result,
     study_of,
 )
-from hqm.indicators.judged import LABELS_OF_RATERS, labels_by_rater
+from hqm.indicators.judged import TWO_RATERS, binary, labels_by_rater
 from hqm.psychometrics import (
     ICC,
     Coefficient,
@@ -54,18 +56,20 @@ from hqm.types import finite
 _HALVES = 200
 
 
+def _included(case: Case) -> npt.NDArray[np.bool_]:
+    """(items,): whether every respondent was scored on an item."""
+    return np.asarray(np.isfinite(case.first_scores).all(axis=0))
+
+
 def _complete(case: Case) -> Array:
     """(respondents, items): the scores of the items that every respondent was scored on."""
-    scores = case.item_scores[0]
-    return np.asarray(scores[:, np.isfinite(scores).all(axis=0)])
+    return case.first_scores[:, case.once(_included)]
 
 
 def _labels(case: Case) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
     """The type of each complete item; empty where it has none."""
-    included = np.isfinite(case.item_scores[0]).all(axis=0)
-    return np.array(
-        [item.type or "" for item, keep in zip(case.items, included, strict=True) if keep]
-    )
+    kept = zip(case.items, case.once(_included), strict=True)
+    return np.array([item.type or "" for item, keep in kept if keep])
 
 
 def _types(case: Case) -> list[str]:
@@ -82,8 +86,7 @@ def _parts(case: Case) -> Array:
     """(respondents, pictures): the sums over the complete items of each picture; the items where
     every one stands alone.
     """
-    included = np.isfinite(case.item_scores[0]).all(axis=0)
-    clusters = np.unique(case.clusters[included], return_inverse=True)[1]
+    clusters = np.unique(case.clusters[case.once(_included)], return_inverse=True)[1]
     return aggregate(case.once(_complete).T, clusters).T
 
 
@@ -91,7 +94,7 @@ def _alpha(case: Case) -> Result:
     """Pictures are the parts of the test where several items share one; `of_items` takes the items
     as parts all the same.
     """
-    study = cronbach_alpha(case.item_scores[0], case.clusters, **case.related, drop="answers")
+    study = cronbach_alpha(case.first_scores, case.clusters, **case.related, drop="answers")
     return result(
         study.coefficient,
         varying=finite(study.varying.value),
@@ -115,7 +118,7 @@ def _typed(case: Case) -> tuple[Array, list[str], Array]:
     """The scores, types and clusters of the items that have a type."""
     labels = np.array([item.type or "" for item in case.items])
     typed = labels != ""
-    return case.item_scores[0][:, typed], labels[typed].tolist(), case.clusters[typed]
+    return case.first_scores[:, typed], labels[typed].tolist(), case.clusters[typed]
 
 
 def _alpha_types(case: Case) -> Result:
@@ -251,14 +254,7 @@ def _single(case: Case, indicator: Indicator) -> Coefficient:
     """ICC(A,1) or ICC(C,1) of two administrations, with the intervals that their own estimates
     have.
     """
-    value = indicator.compute(case)
-    return (
-        value.coefficient
-        if isinstance(value, Result)
-        else Coefficient(float(value))
-        if isinstance(value, float)
-        else value
-    )
+    return cast("Result", indicator.compute(case)).coefficient
 
 
 def _mean_of_two(indicator: Indicator) -> Callable[[Case], Result]:
@@ -282,25 +278,16 @@ def _fleiss_kappa(case: Case) -> Result:
 
 
 def _standardized_alpha(case: Case) -> Coefficient:
-    scores = case.item_scores[0]
-    return standardized_alpha(scores[:, np.isfinite(scores).all(axis=0)])
+    return standardized_alpha(case.once(_complete))
 
 
 def _nominal(case: Case) -> bool:
-    table = labels_by_rater(case)
-    return bool(np.isin(table[np.isfinite(table)], (0, 1)).all())
+    return binary(labels_by_rater(case))
 
 
 _THREE = (RUNS, need("three runs", lambda case: len(case.matrices) > 2))
-_RATERS = (
-    LABELS_OF_RATERS,
-    need(
-        "two people who labelled",
-        lambda case: len(case.raters or ()) >= 2,
-        "one person labelled each answer, or nobody says who did (a field 'rater'): agreement"
-        " needs two",
-        "insufficient",
-    ),
+_NOMINAL = (
+    *TWO_RATERS,
     need(
         "labels of 0 or 1", _nominal, "the labels are numbers, not categories: read human_agreement"
     ),
@@ -399,7 +386,7 @@ _NAMED_COEFFICIENTS = (
         unit=AGREEMENT,
         title="Fleiss' kappa",
         family=(CRITERION,),
-        needs=_RATERS,
+        needs=_NOMINAL,
         compute=_fleiss_kappa,
         meaning=(
             "Fleiss' kappa of the people who labelled, on the answers that the commonest number of"
@@ -430,7 +417,7 @@ _LARGEST = 1.0
 
 def _strengths(case: Case) -> Dimensionality:
     return dimensionality(
-        case.item_scores[0],
+        case.first_scores,
         [item.type or "" for item in case.items],
         case.clusters,
         rng=stream(case.seed, "dimensionality"),

@@ -90,7 +90,7 @@ def _coverage(case: Case) -> Coverage:
         questions=[item.prompt for item in items],
         claimed=set(case.claimed),
         sem=LARGEST_ERROR,
-        scores=case.item_scores[0] if plain else None,
+        scores=case.first_scores if plain else None,
         errors=None if plain else _errors(case),
     )
 
@@ -168,8 +168,7 @@ def _at_chance(case: Case, kind: str) -> bool:
     keys = Counter(str(item.target) for _, item in items)
     guess = np.mean([1 / max(len(item.options), 2) for _, item in items])
     chance = max(float(guess), max(keys.values()) / len(items))
-    scores = case.item_scores[0][:, [i for i, _ in items]]
-    right = 1 - scores if case.metric.better == "lower" else scores
+    right = case.oriented[:, [i for i, _ in items]]
     asked = np.isfinite(right).sum(axis=1)
     total = np.nansum(right, axis=1)
     above = binomial_above(np.round(total) - 1, asked, chance)
@@ -185,7 +184,7 @@ def _reliability(case: Case, kind: str) -> dict[str, Any]:
     if MEAN_OF_ITEMS.lacking(case) is not None or len(places) < 2:
         return {"alpha": None, "alpha_low": None, "alpha_high": None}
     study = cronbach_alpha(
-        case.item_scores[0][:, places],
+        case.first_scores[:, places],
         case.clusters[places],
         **case.related,
         drop="answers",
@@ -214,7 +213,7 @@ def _has_subscores(case: Case) -> bool:
 def _subscores(case: Case) -> tuple[Subscore, ...]:
     labels = case.once(_labels)
     typed = np.array([bool(label) for label in labels])
-    return subscore_value(case.item_scores[0][:, typed], [label for label in labels if label])
+    return subscore_value(case.first_scores[:, typed], [label for label in labels if label])
 
 
 def _added_value(case: Case) -> Result:
@@ -234,11 +233,7 @@ def _added_value(case: Case) -> Result:
         }
         for s in scores
     ]
-    absent = (
-        Coefficient.absent(scores[0].status, scores[0].reason)
-        if scores
-        else Coefficient.absent("insufficient", "no type")
-    )
+    absent = Coefficient.absent(scores[0].status, scores[0].reason)
     return result(float(sum(score.adds for score in known)) if known else absent, types=rows)
 
 
@@ -262,10 +257,7 @@ def _of_keys(case: Case) -> DifferentialFunctioning:
 
 
 def _functioning(case: Case, parts: list[str]) -> DifferentialFunctioning:
-    scores = case.item_scores[0]
-    return differential_functioning(
-        1 - scores if case.metric.better == "lower" else scores, parts, case.families
-    )
+    return differential_functioning(case.oriented, parts, case.families)
 
 
 def _largest(study: DifferentialFunctioning) -> Result:

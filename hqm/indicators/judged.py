@@ -105,13 +105,14 @@ def _verdicts(case: Case) -> Array:
     return case.item_scores.reshape(len(case.item_scores), -1)
 
 
-def _binary(values: Array) -> bool:
+def binary(values: Array) -> bool:
+    """Whether all that is known is 0 or 1."""
     return bool(np.isin(values[np.isfinite(values)], (0, 1)).all())
 
 
 def _yes_or_no(case: Case) -> bool:
     verdicts = case.once(_verdicts)
-    return bool(np.isfinite(verdicts).any()) and _binary(verdicts)
+    return bool(np.isfinite(verdicts).any()) and binary(verdicts)
 
 
 def _krippendorff_alpha(case: Case) -> Coefficient:
@@ -232,7 +233,7 @@ def _contradicted(case: Case) -> Result:
 
 def case_items(case: Case) -> Sequence[Item]:
     """The items of `beside_people`."""
-    whole = case.whole if case.whole is not None else case.first
+    whole = case.everything
     return [
         item for item, inside in zip(whole.items, whole.mask(case.metric), strict=True) if inside
     ]
@@ -272,8 +273,7 @@ def _mean_of(scores: Sequence[Coefficient]) -> Coefficient:
     values = [score.value for score in scores if score.status == "ok"]
     if values:
         return Coefficient(float(np.mean(values)))
-    first = scores[0] if scores else Coefficient.absent("insufficient", "nobody was judged")
-    return Coefficient.absent(first.status, first.reason)
+    return Coefficient.absent(scores[0].status, scores[0].reason)
 
 
 def _of_each(case: Case, scores: Sequence[Coefficient]) -> dict[str, dict[str, float | None]]:
@@ -363,10 +363,10 @@ def labels_by_rater(case: Case) -> Array:
 
 def _human_agreement(case: Case) -> Result:
     table = labels_by_rater(case)
-    binary = _binary(table)
-    alpha = krippendorff_alpha(table, "nominal" if binary else "interval")
+    categories = binary(table)
+    alpha = krippendorff_alpha(table, "nominal" if categories else "interval")
     bound = float(np.sqrt(alpha.value)) if alpha.status == "ok" and alpha.value > 0 else None
-    ac1 = finite(gwet_ac1(table).value) if binary else None
+    ac1 = finite(gwet_ac1(table).value) if categories else None
     return result(alpha, raters=len(table), answers=table.shape[1], gwet_ac1=ac1, bound=bound)
 
 
@@ -398,7 +398,7 @@ _CROSSED = need(
 LABELS_OF_RATERS = need(
     "labels of which it is known who gave them", lambda case: case.raters is not None
 )
-_RATERS = (
+TWO_RATERS = (
     LABELS_OF_RATERS,
     need(
         "two people who labelled",
@@ -591,7 +591,7 @@ _OF_JUDGES = (
         name="human_agreement",
         unit=AGREEMENT,
         family=_FAMILY,
-        needs=_RATERS,
+        needs=TWO_RATERS,
         compute=_human_agreement,
         explains=(krippendorff_alpha, gwet_ac1),
         meaning=(
@@ -603,8 +603,8 @@ _OF_JUDGES = (
 
 
 def _given_length(case: Case) -> Result:
-    words = mean_words(case.whole or case.first)
-    score, labels = case.scores[0], case.scores[-1]
+    words = mean_words(case.everything)
+    score, labels = case.scores
     return result(
         partial_pearson(score, labels, words, **case.related),
         length_and_score=finite(pearson(words, score).value),
@@ -616,7 +616,7 @@ def _labelled_types(case: Case) -> dict[str, Array]:
     """Hallucination type -> (2, respondents): the benchmark's score of the type, and the mean of
     people's labels on it.
     """
-    whole = case.whole or case.first
+    whole = case.everything
     types = np.array([item.type or "" for item in whole.items])[whole.mask(case.metric)]
     both = np.stack(case.once(beside_people))
     means = {}

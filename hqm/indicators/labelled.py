@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -56,7 +56,7 @@ def beside_people(case: Case) -> tuple[Array, Array]:
     """(respondents, items) twice: the benchmark's item scores on all items, and people's labels,
     NaN where there are none.
     """
-    whole = case.whole if case.whole is not None else case.first
+    whole = case.everything
     mask = whole.mask(case.metric)
     automatic = unit_scores(whole.units(case.metric), case.metric)
     labels = case.other.values
@@ -65,7 +65,7 @@ def beside_people(case: Case) -> tuple[Array, Array]:
 
 def _placed(case: Case, values: Array) -> Array:
     """Values of the labelled items in the columns of all items; NaN elsewhere."""
-    whole = case.whole if case.whole is not None else case.first
+    whole = case.everything
     position = {item.id: i for i, item in enumerate(whole.items)}
     table = np.full(whole.values.shape, np.nan)
     table[:, [position[item.id] for item in case.other.items]] = values
@@ -74,7 +74,7 @@ def _placed(case: Case, values: Array) -> Array:
 
 def label_clusters(case: Case) -> npt.NDArray[np.int64]:
     """(items,): the number of each item's picture, for the items of `beside_people`."""
-    whole = case.whole if case.whole is not None else case.first
+    whole = case.everything
     return whole.units(case.metric).clusters
 
 
@@ -84,7 +84,7 @@ def label_chances(case: Case) -> Array | None:
     """
     if case.sample is None or not case.sample.probabilities:
         return None
-    whole = case.whole if case.whole is not None else case.first
+    whole = case.everything
     position = {item.id: i for i, item in enumerate(whole.items)}
     row = {name: i for i, name in enumerate(whole.respondents)}
     chances = np.full(whole.values.shape, np.nan)
@@ -143,7 +143,7 @@ def drawn_labels(case: Case) -> DrawnLabels | None:
     if sample is None or sample.replicates is None:
         return None
     automatic, human = case.once(beside_people)
-    whole = case.whole if case.whole is not None else case.first
+    whole = case.everything
     inside = np.flatnonzero(whole.mask(case.metric))
     column = {whole.items[position].id: i for i, position in enumerate(inside)}
     row = {name: i for i, name in enumerate(whole.respondents)}
@@ -175,9 +175,7 @@ def rater_variance(case: Case) -> Array | None:
     if drawn is None:
         return None
     replicates = [drawn.of(row) for row in range(len(case.respondents))]
-    return np.array(
-        [float(values.var(ddof=1)) if len(values) > 1 else 0.0 for values in replicates]
-    )
+    return np.array([float(values.var(ddof=1)) if len(values) else 0.0 for values in replicates])
 
 
 def randomness(case: Case) -> LabelRandomness:
@@ -328,9 +326,7 @@ def _without_majority(sample: PooledLabels) -> int:
 
 def _labelled_answers(case: Case) -> Result:
     """How many answers carry a label, with who gave them and how they became one label each."""
-    sample = case.sample
-    if sample is None:
-        return result(math.nan)
+    sample = cast("PooledLabels", case.sample)  # one of its needs
     human = case.once(beside_people)[1]
     return result(
         float(np.isfinite(human).sum()),
@@ -366,9 +362,7 @@ _SAMPLED = need("labels by people", lambda case: case.sample is not None)
 
 
 def _stage(case: Case) -> StageEvidence:
-    if case.stage is None:
-        raise LookupError("the case has no stage")
-    return case.stage
+    return cast("StageEvidence", case.stage)  # one of its needs
 
 
 def _study(case: Case) -> StageAgreement:

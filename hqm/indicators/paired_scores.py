@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.indicators.cases import Case
-from hqm.indicators.flags import FLAGS
 from hqm.indicators.indicator import (
     AGREEMENT,
     BLINDNESS,
@@ -111,9 +110,8 @@ def _over_items(case: Case, statistic: str, value: Coefficient) -> Coefficient:
     left = case.agreement_without.get(statistic)
     if left is None or value.status != "ok":
         return value
-    bounds = agreement_bounds(
-        value.value, left, case.without[0], case.without[-1], scaled=statistic == "pearson"
-    )
+    scaled = statistic == "pearson"
+    bounds = agreement_bounds(value.value, left, *case.both_without, scaled=scaled)
     return never_narrower(replace(value, fixed=bounds))
 
 
@@ -121,7 +119,7 @@ def shift_of(case: Case) -> Coefficient:
     """The mean shift of the scores, with both intervals where the items are the same on both
     sides.
     """
-    without = None if case.whole is not None else (case.without[0], case.without[-1])
+    without = case.both_without if case.whole is None else None
     return mean_shift(*case.scores, without=without, n_effective=case.n_effective)
 
 
@@ -132,8 +130,9 @@ def _mean_shift(case: Case) -> Result:
     shift = shift_of(case)
     if case.facet not in ("resolution", "sight"):
         return Result(shift)
-    own = own_shifts(case.scores[0], case.scores[1], (case.without[0], case.without[-1]))
-    rows = zip(case.respondents, *case.scores, own, strict=True)
+    whole, scaled = case.scores
+    own = own_shifts(whole, scaled, case.both_without)
+    rows = zip(case.respondents, whole, scaled, own, strict=True)
     by = {
         name: {
             "whole": finite(first),
@@ -151,35 +150,25 @@ def _without_each(case: Case) -> tuple[tuple[str, ...], dict[str, Any]]:
     """Whether one respondent makes the correlation, with the range of the correlation without
     each.
     """
-    x, y = case.scores[0], case.scores[-1]
+    first = case.scores[0]
 
     def pearson_of(chosen: npt.NDArray[np.intp]) -> float:
-        a, b = x[chosen], y[chosen]
         with np.errstate(invalid="ignore", divide="ignore"):
-            return (
-                float(np.corrcoef(a, b)[0, 1])
-                if len(a) > 2 and a.std() > 0 and b.std() > 0
-                else math.nan
-            )
+            return float(np.asarray(np.corrcoef(case.scores[:, chosen]))[0, 1])
 
-    influence = leave_one_out(pearson_of, len(x), scores=x)
+    influence = leave_one_out(pearson_of, len(first), scores=first)
     if influence.status != "ok":
         return (), {}
-    name = (
-        case.respondents[influence.strongest]
-        if 0 <= influence.strongest < len(case.respondents)
-        else ""
-    )
     detail: dict[str, Any] = {
         "without_low": finite(influence.low),
         "without_high": finite(influence.high),
-        "strongest": name,
-        "without_strongest": finite(influence.without[influence.strongest]) if name else None,
+        "strongest": case.respondents[influence.strongest],
+        "without_strongest": finite(influence.without[influence.strongest]),
     }
     if influence.pair[0] >= 0:
         detail["strongest"] = " and ".join(case.respondents[i] for i in influence.pair)
         detail["without_strongest"] = finite(influence.without_pair)
-    return tuple(flag for flag in influence.flags if flag in FLAGS), detail
+    return influence.flags, detail
 
 
 def _unread_bounds(case: Case) -> dict[str, Any]:
@@ -188,7 +177,7 @@ def _unread_bounds(case: Case) -> dict[str, Any]:
     """
     if not case.additive or case.metric.group:
         return {}
-    values = case.item_scores[0]
+    values = case.first_scores
     unread = ~np.isfinite(values) | ~case.first.answered[:, case.mask]
     low = float(np.where(unread, 0.0, values).mean())
     return {"if_all_wrong": low, "if_all_right": low + float(unread.mean())}
@@ -251,7 +240,7 @@ def _weighted_agreement(case: Case) -> ItemAgreement:
     chosen.
     """
     plain, weights = item_agreement(*case.item_scores), case.once(label_weights)
-    if weights is None or plain.status != "ok" or not case.additive or case.metric.group:
+    if weights is None or plain.status != "ok" or case.metric.group:
         return plain
     automatic, human = case.once(beside_people)
     w = np.where(np.isfinite(automatic) & np.isfinite(human), weights, 0.0)

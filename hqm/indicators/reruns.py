@@ -201,7 +201,7 @@ def _pair_flip(case: Case) -> Result:
 
 
 def _kendall_w(case: Case) -> Result:
-    study = kendall_w(case.scores.T, families=case.families or None)
+    study = kendall_w(case.scores.T, families=case.families)
     return result(study.w, mean_spearman=finite(study.mean_spearman))
 
 

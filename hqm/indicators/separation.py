@@ -49,7 +49,7 @@ def _higher(case: Case) -> bool:
 
 def _values(case: Case) -> Array:
     """(respondents, items or clusters): values whose mean is the score."""
-    return case.item_scores[0] if case.additive else _pseudo_values(case)
+    return case.first_scores if case.additive else _pseudo_values(case)
 
 
 def _pseudo_values(case: Case) -> Array:
@@ -75,8 +75,7 @@ def _separable_pairs(case: Case) -> Result:
     tied = [[names[i] for i in group] for group in study.tied_sets]
     ranks = {names[i]: list(span) for i, span in enumerate(study.rank_intervals)}
     order = [names[i] for i in study.order]
-    share = apart / pairs if pairs else np.nan
-    return result(share, tied_sets=tied, ranks=ranks, order=order, apart=apart, pairs=pairs)
+    return result(apart / pairs, tied_sets=tied, ranks=ranks, order=order, apart=apart, pairs=pairs)
 
 
 def _separable_adjacent(case: Case) -> Result:
@@ -84,7 +83,7 @@ def _separable_adjacent(case: Case) -> Result:
     neighbours.
     """
     apart, pairs = case.once(_differences).separable_neighbours()
-    return result(apart / pairs if pairs else np.nan, apart=apart, pairs=pairs)
+    return result(apart / pairs, apart=apart, pairs=pairs)
 
 
 def _minimum_difference(case: Case) -> Result:
@@ -112,7 +111,7 @@ def _minimum_difference_holm(case: Case) -> Result:
 
 def _typical_error(study: PairwiseDifferences) -> float:
     errors = np.asarray(study.se)[np.triu_indices(len(study.scores), 1)]
-    return float(np.median(errors)) if len(errors) else np.nan
+    return float(np.median(errors))
 
 
 def _tests(study: PairwiseDifferences) -> float:
@@ -153,7 +152,7 @@ def _lead(case: Case) -> Result:
 
 
 def _saturation(case: Case) -> Saturation:
-    return saturation(case.item_scores[0], higher_is_better=_higher(case))
+    return saturation(case.first_scores, higher_is_better=_higher(case))
 
 
 def _headroom(case: Case) -> Result:
@@ -248,8 +247,7 @@ may be used for (Terwee and others 2007: 15 % at an end).
 
 
 def _errors_by_score(case: Case) -> ConditionalErrors:
-    scores = case.item_scores[0]
-    return conditional_errors(1 - scores if not _higher(case) else scores, case.clusters)
+    return conditional_errors(case.oriented, case.clusters)
 
 
 def _measures_up_to(case: Case) -> Result:

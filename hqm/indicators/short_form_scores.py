@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import cast
 
 import numpy as np
 
@@ -29,9 +30,7 @@ from hqm.types import finite
 
 
 def _calibration(case: Case) -> Calibration:
-    if case.calibration is None:
-        raise ValueError("the needs come first")
-    return case.calibration
+    return cast("Calibration", case.calibration)  # one of its needs
 
 
 def _loss(case: Case) -> FormLoss:

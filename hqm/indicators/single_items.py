@@ -72,7 +72,7 @@ def _duplicates(case: Case) -> Result:
 
 
 def _analysis(case: Case) -> ItemAnalysis:
-    return item_analysis(case.item_scores[0], n_eff=case.n_effective)
+    return item_analysis(case.first_scores, n_eff=case.n_effective)
 
 
 def _listed(case: Case, places: Iterable[int]) -> Result:
@@ -88,12 +88,6 @@ def _discrimination(case: Case) -> Result:
     known = rest[np.isfinite(rest)]
     median = Coefficient(float(np.median(known)), n=len(case.respondents), n_items=len(known))
     return result(median, map=places, varying=len(known), constant=len(rest) - len(known))
-
-
-def _oriented(case: Case) -> Array:
-    """(respondents, items): the item scores, higher being better."""
-    scores: Array = case.item_scores[0]
-    return 1 - scores if case.metric.better == "lower" else scores
 
 
 def _hits(items: Sequence[Item]) -> Array:
@@ -112,7 +106,7 @@ def _power(
 ) -> PlantedFaults:
     rng = stream(case.seed, f"{name}.planted")
     return planted_faults(
-        _oriented(case),
+        case.oriented,
         search,
         rng=rng,
         hit=_hits(case.items),
@@ -195,11 +189,11 @@ def _tested(case: Case, scores: Array, rng: np.random.Generator) -> LabelErrors:
 
 
 def _candidates(case: Case) -> LabelErrors:
-    return _tested(case, case.item_scores[0], stream(case.seed, "label_errors"))
+    return _tested(case, case.first_scores, stream(case.seed, "label_errors"))
 
 
 def _to_read(case: Case) -> ReadingList:
-    return list_to_read(case, _oriented(case), case.items, _SHOWN)
+    return list_to_read(case, case.oriented, case.items, _SHOWN)
 
 
 def list_to_read(case: Case, scores: Array, items: Sequence[Item], most: int) -> ReadingList:
@@ -293,11 +287,11 @@ def _reading_list(case: Case) -> Result:
 
 
 def _rasch(case: Case) -> Rasch:
-    return rasch(case.item_scores[0], n_eff=case.n_effective)
+    return rasch(case.first_scores, n_eff=case.n_effective)
 
 
 def _enough_for_rasch(case: Case) -> bool:
-    scores = case.item_scores[0]
+    scores = case.first_scores
     return len(case.respondents) >= FEWEST_RESPONDENTS and bool(
         np.isin(scores[np.isfinite(scores)], (0, 1)).all()
     )

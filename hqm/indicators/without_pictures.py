@@ -236,9 +236,7 @@ def _older(case: Case) -> npt.NDArray[np.bool_]:
 
 def _of_age(case: Case) -> Result:
     older = case.once(_older)
-    study = older_advantages(
-        case.item_scores[0], older, case.clusters, n_effective=case.n_effective
-    )
+    study = older_advantages(case.first_scores, older, case.clusters, n_effective=case.n_effective)
     return _shown(case, study, older=int(older.sum()), newer=int((~older).sum()))
 
 

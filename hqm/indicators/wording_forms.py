@@ -84,7 +84,8 @@ def _margin(case: Case) -> Coefficient:
 
 def _equivalence(case: Case) -> Result:
     margin = case.once(_margin)
-    study = equivalence(case.scores[0], case.scores[1], margin.value, n_effective=case.n_effective)
+    first, other = case.scores
+    study = equivalence(first, other, margin.value, n_effective=case.n_effective)
     p = replace(known(study.p, study), method=f"margin {margin.value:g} {margin.method}")
     return result(
         p, margin=finite(margin.value), margin_from=margin.method, shift=finite(study.shift.value)
@@ -93,11 +94,11 @@ def _equivalence(case: Case) -> Result:
 
 def _moves(case: Case) -> ShiftHeterogeneity:
     if case.additive:
-        return shift_heterogeneity(case.item_scores[0], case.item_scores[1], case.clusters)
-    count = case.without.shape[2]
-    moved = case.without[0] - case.without[1]
-    spread = jackknife_variance(moved) if count > 1 else moved.sum(axis=1)
-    return shift_heterogeneity_of_scores(case.scores[0] - case.scores[1], spread)
+        answers, again = case.item_scores
+        return shift_heterogeneity(answers, again, case.clusters)
+    without, without_other = case.both_without
+    first, other = case.scores
+    return shift_heterogeneity_of_scores(first - other, jackknife_variance(without - without_other))
 
 
 def _test_of_moves(case: Case) -> Study:
@@ -114,12 +115,13 @@ def _correlation(case: Case) -> Result:
     noise = cast("Array", case.once(_seed_noise)[0])  # one of its needs
     # the second form was usually put once; its noise is taken to be that of the first, and the
     # detail says so
+    first, other = case.scores
     study = form_reliability(
-        case.scores[0],
-        case.scores[1],
+        first,
+        other,
         noise,
         noise,
-        without=(case.without[0], case.without[-1]),
+        without=case.both_without,
         **case.related,
     )
     observed, attenuation = finite(study.observed.value), finite(study.attenuation)
@@ -214,7 +216,7 @@ def _balanced_score(case: Case) -> Result:
     forms = [[each.balanced_accuracy for each in row] for row in case.once(_detections)]
     # on different sides of chance by more than noise, for as many tests as there are respondents
     # (Bonferroni): who is below it on both forms is weak, and the forms agree on that
-    z = float(ndtri(1 - 0.05 / max(2 * len(case.respondents), 1)))
+    z = float(ndtri(1 - 0.05 / (2 * len(case.respondents))))
     below = [
         name
         for name, *pair in zip(case.respondents, *forms, strict=True)
@@ -242,14 +244,13 @@ def _position_bias(case: Case) -> Result:
     slots, tallies = _slots(case), case.first.tallies
     truth = np.array([f"slot_{item.target}" for item in case.first.items])
     expected = np.array([(truth == slot).mean() for slot in slots])
-    if (expected <= 0).any():
+    if not expected.all():
         expected = np.full(len(slots), 1 / len(slots))
     chosen = (
         np.array([tallies[slot][m].sum() for slot in slots]) for m in range(len(case.respondents))
     )
     studies = [position_bias(counts, expected) for counts in chosen]
     values = [study.cramer_v for study in studies if np.isfinite(study.cramer_v)]
-    reason = studies[0].test.reason if studies else "nobody answered"
     by = {
         name: {
             "v": finite(study.cramer_v),
@@ -261,7 +262,7 @@ def _position_bias(case: Case) -> Result:
     value = (
         Coefficient(float(np.mean(values)))
         if values
-        else Coefficient.absent("insufficient", reason)
+        else Coefficient.absent("insufficient", studies[0].test.reason)
     )
     return result(value, by_respondent=by)
 
