@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hqm import psychometrics as psy
+from hqm.psychometrics.coverage import ErrorOfType, error_of_parts, normal
 
 TAXONOMY = [
     "attribute",
@@ -318,3 +319,173 @@ def test_subscores_that_do_not_exist_say_why() -> None:
         psy.subscore_value(np.zeros((4, 2)), ["a"])
     with pytest.raises(ValueError, match="square"):
         psy.prmse([[1, 2]], [0.5])
+
+
+def test_a_forecast_rounds_up_to_whole_items() -> None:
+    """.25 / .05^2 = 100 and .09 / .03^2 = 100 to the last digit of a float, .24 / .04^2 = 150."""
+    for error, rate, items in ((0.05, 0.5, 100), (0.03, 0.1, 100), (0.04, 0.4, 150), (0.5, 0.5, 1)):
+        assert psy.items_for_error(error, rate) == items
+        assert psy.items_for_error(error * 0.999, rate) == items + 1
+    assert psy.items_for_error(0.04) == psy.items_for_error(0.04, 0.5) == 157
+    coverage = psy.type_coverage(["a"] * 100 + ["b"] * 99, ["a", "b", "c"], sem=0.05)
+    assert [(k.state, k.missing_items) for k in coverage.types] == [
+        ("measurable", 0),
+        ("labelled, not measurable", 1),
+        ("absent", 100),
+    ]
+    assert coverage.types[0].sem == coverage.types[0].sem_high == pytest.approx(0.05)
+    assert psy.type_coverage(["a"], ["a"]).n_min == 278
+    counted = psy.type_coverage(["a"] * 3 + ["b"] * 2, ["a", "b"], n_min=3, scores=np.eye(5))
+    assert [(k.state, k.missing_items, k.measured) for k in counted.types] == [
+        ("measurable", 0, False),
+        ("labelled, not measurable", 1, False),
+    ]
+    assert (counted.n_min, counted.index.value, counted.index.n) == (3, 0.5, 5)
+
+
+def test_pictures_and_wordings_are_counted_once_a_type() -> None:
+    labels = ["a", ["a", "b"], "b", "a", None, ["z"]]
+    images = [1, 1, 2, 3, 4, 5]
+    questions = ["Is it  red?", "is it red", "Is it-red!", "Is it blue?", "x", "y"]
+    coverage = psy.type_coverage(labels, ["a", "b", "c"], images=images, questions=questions)
+    assert [(k.name, k.items, k.images, k.wordings) for k in coverage.types] == [
+        ("a", 3, 2, 2),
+        ("b", 2, 2, 1),
+        ("c", 0, 0, 0),
+    ]
+    assert [k.share for k in coverage.types] == pytest.approx([3 / 6, 2 / 6, 0])
+    assert (coverage.unlabelled, coverage.n_items) == (1, 6)
+    plain = psy.type_coverage(labels, ["a", "b"])
+    assert [(k.images, k.wordings) for k in plain.types] == [(3, 3), (2, 2)]
+    assert plain.effective.n == plain.evenness.n == 5
+    assert normal("Straße, 2 Äpfel_x?!") == "strasse 2 äpfel_x"
+    assert normal("don't") == "don t"
+    assert normal("?") == ""
+    nobody = psy.type_coverage([None, None], ["a"], claimed={"a"})
+    assert (nobody.types[0].state, nobody.types[0].share) == ("claimed, no evidence", 0.0)
+    assert nobody.effective.n == nobody.evenness.n == 2
+    assert (nobody.status, nobody.unlabelled) == ("insufficient", 2)
+    single = psy.type_coverage(["a"], ["a"])
+    assert (single.effective.value, single.evenness.n, single.status) == (1.0, 1, "ok")
+    whole = psy.type_coverage(["a"] * 4, ["a", "b"])
+    assert (whole.evenness.value, whole.effective.value) == (0.0, 1.0)
+
+
+def test_a_given_error_of_a_type_counts_where_it_has_items() -> None:
+    own = error_of_parts([0.0001] * 4, "clusters left out")
+    assert own == ErrorOfType(0.02, 0.02, "clusters left out")
+    coverage = psy.type_coverage(
+        ["a"] * 10 + ["b"] * 10, ["a", "b", "c"], errors={"a": own, "c": own}
+    )
+    a, b, c = coverage.types
+    assert (a.sem, a.measured, a.missing_items, a.state) == (0.02, True, 0, "measurable")
+    assert (b.measured, b.missing_items) == (False, 268)
+    assert (c.measured, c.state, c.missing_items) == (False, "absent", 278)
+    assert math.isnan(c.sem)
+    wide = ErrorOfType(0.02, 0.06, "clusters left out")
+    (far,) = psy.type_coverage(["a"] * 10, ["a"], errors={"a": wide}).types
+    assert (far.sem, far.sem_high, far.missing_items) == (0.02, 0.06, 30)
+    (exact,) = psy.type_coverage(["a"] * 10, ["a"], errors={"a": wide}, sem=0.06).types
+    assert (exact.missing_items, exact.state) == (0, "measurable")
+    (counted,) = psy.type_coverage(["a"] * 10, ["a"], errors={"a": own}, n_min=12).types
+    assert (counted.measured, counted.missing_items) == (False, 2)
+
+
+def test_an_error_has_an_upper_end_from_what_clusters_add() -> None:
+    parts = np.array([0.0004, 0.0, 0.0002, 0.0003, 0.0001])
+    result = error_of_parts(parts, "m")
+    high = math.sqrt(0.001 * math.exp(1.6448536 * parts.std(ddof=1) * math.sqrt(5) / 0.001))
+    assert (result.value, result.high) == pytest.approx((math.sqrt(0.001), high))
+    assert error_of_parts([0.0, 0.0], "m") == ErrorOfType(0.0, 0.0, "m")
+    pair = error_of_parts([0.01, 0.03], "m")
+    high = 0.2 * math.sqrt(math.exp(1.6448536 * math.sqrt(2 * 0.0002) / 0.04))
+    assert (pair.value, pair.high) == pytest.approx((0.2, high))
+
+
+@pytest.mark.parametrize("right", [4, 5, 95, 96])
+def test_five_right_and_five_wrong_answers_show_their_own_error(right: int) -> None:
+    """One respondent, a hundred items: below five of either the error is at least Agresti and
+    Coull's.
+    """
+    scores = (np.arange(100) < right).astype(float)
+    (kind,) = psy.type_coverage(["a"] * 100, ["a"], scores=scores[None]).types
+    plain = right * (100 - right) / 100 / 99 / 100
+    shrunk = (right + 2) / 104 * (102 - right) / 104 / 104
+    assert shrunk > plain
+    expected = plain if 5 <= right <= 95 else shrunk
+    assert kind.sem == pytest.approx(math.sqrt(expected))
+    # a large error of pictures that hang together stays
+    images = np.arange(40) // 4
+    alike = np.repeat((np.arange(10) < 1).astype(float), 4)
+    (kind,) = psy.type_coverage(["a"] * 40, ["a"], images=images.tolist(), scores=alike[None]).types
+    assert kind.sem == pytest.approx(math.sqrt(0.1 * 0.9 / 9))
+
+
+@pytest.mark.parametrize("rest", [np.nan, 0.25])
+def test_reductions_of_error_by_hand(rest: float) -> None:
+    """Haberman's: cov(true, total)^2 / (var true var total), for three subscores."""
+    covariance = np.array([[4.0, 1, 2], [1, 9, -1], [2, -1, 16]])
+    reliability = [0.5, 0.0, 0.9]
+    total = covariance.sum()
+    result = psy.prmse(covariance, reliability)
+    for j, name in ((0, 0.5), (2, 0.9)):
+        true = covariance[j, j] * name
+        shared = covariance[j].sum() - covariance[j, j] * (1 - name)
+        assert result[j] == pytest.approx((name, shared**2 / (true * total)))
+    assert np.isnan(result[1]).all(), "a true subscore without variance"
+    flat = psy.prmse([[1.0, -1], [-1, 1]], [0.5, 0.5])
+    assert [by_sub for by_sub, _ in flat] == [0.5, 0.5]
+    assert np.isnan([by_total for _, by_total in flat]).all(), "a total without variance"
+    assert psy.prmse([[1.0, 3], [3, 1]], [0.5, 0.5])[0][1] == 1.0, "no more than all is explained"
+    for wrong in (
+        ([[1.0, 2], [3, 4]], [0.5]),
+        ([[1.0, 2]], [0.5]),
+        ([1.0], [0.5]),
+        ([[1.0]], [[0.5]]),
+        ([[1.0]], 0.5),
+    ):
+        with pytest.raises(ValueError, match="square"):
+            psy.prmse(*wrong)  # type: ignore[arg-type]
+    x, labels = binary(6, 30, 6, 0.4)
+    whole = psy.subscore_value(x, labels)
+    x = np.hstack([x, np.full((30, 1), rest)])
+    x[4, -1] = np.nan
+    gap = psy.subscore_value(x, [*labels, "a"])
+    assert [kind.by_total for kind in gap] == [kind.by_total for kind in whole]
+    assert [kind.items for kind in gap] == [6, 6, 6]
+    turned = psy.subscore_value(x[:, ::-1], [*labels, "a"][::-1])
+    assert [kind.name for kind in turned] == ["a", "c", "b"]
+    by_name = {kind.name: kind for kind in turned}
+    for kind in whole:
+        assert by_name[kind.name].by_total == pytest.approx(kind.by_total)
+        assert by_name[kind.name].gain.low == pytest.approx(kind.gain.low)
+        assert kind.adds == (kind.gain.value > 0)
+        assert kind.certain == (kind.gain.low > 0)
+        assert (kind.gain.n, kind.gain.level, kind.status) == (30, 0.95, "ok")
+
+
+def test_a_type_that_does_not_vary_has_no_subscore() -> None:
+    ability, labels = np.arange(12)[:, None], list("aaaaabbbbbccccc")
+    x = (np.hstack([ability, ability * 5 % 12, ability * 7 % 12]).repeat(5, axis=1)) > 2.0 * (
+        np.arange(15) % 5 + 1
+    )
+    x = x.astype(float)
+    x[:, :5] = 1.0
+    a, b, c = psy.subscore_value(x, labels)
+    assert (a.status, a.items, a.adds, a.certain) == ("degenerate", 5, False, False)
+    assert math.isnan(a.by_subscore)
+    assert math.isnan(a.gain.value)
+    assert a.gain.n == 12
+    assert b.status == c.status == "ok"
+    # two items that exclude each other have a reliability below 0
+    against = np.array([[1, 0], [0, 1]] * 4, dtype=float)
+    against[0] = 1
+    for kind in psy.subscore_value(np.hstack([against, x[:8, 5:10]]), list("aabbbbb")):
+        assert kind.status == ("degenerate" if kind.name == "a" else "ok")
+    few = psy.subscore_value(x[:3], labels)
+    assert [(kind.name, kind.items, kind.status) for kind in few] == [
+        (name, 5, "insufficient") for name in "abc"
+    ]
+    assert "3 and 3" in few[0].reason
+    none = psy.subscore_value(np.zeros((0, 4)), list("aabb"))
+    assert [kind.items for kind in none] == [0, 0]

@@ -8,6 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hqm import psychometrics as psy
+from hqm.psychometrics.table_integrity import (
+    Span,
+    accuracy_from,
+    accuracy_from_yes,
+    base_from_accuracy,
+    common_base,
+    f1_from,
+    rounded,
+    yes_from,
+)
 
 COLUMNS = [
     "attribute",
@@ -150,3 +160,204 @@ def test_the_copied_table_is_the_papers() -> None:
     assert [len(row) for row in RATES] == [9] * 21
     assert all(re.fullmatch(r"\.\d{3}", v) for row in RATES for v in row)
     assert all(abs(sum(map(float, row[:8])) / 8 - float(row[8])) <= 0.0005 + 1e-9 for row in RATES)
+
+
+@pytest.mark.parametrize(
+    ("mean", "n", "scale", "possible", "nearest"),
+    [
+        (".125", 8, 1, True, (1, 1)),
+        # 3 / 8 = .375 is half a unit from .37 and from .38
+        (".37", 8, 1, True, (2, 3)),
+        (".38", 8, 1, True, (3, 4)),
+        (".36", 8, 1, False, (2, 3)),
+        (".39", 8, 1, False, (3, 4)),
+        ("37.5", 8, 100, True, (3, 3)),
+        ("37.6", 8, 100, False, (3, 4)),
+        ("-1.5", 2, 1, True, (-3, -3)),
+        ("12", 7, 100, False, (0, 1)),
+        ("14", 7, 100, True, (0, 1)),
+    ],
+)
+def test_a_mean_lies_within_half_a_unit_of_a_sum(
+    mean: str, n: int, scale: int, possible: bool, nearest: tuple[int, int]
+) -> None:
+    assert psy.grim(mean, n, scale=scale) == psy.Grim(possible, nearest)
+
+
+def test_steps_as_wide_as_the_printed_unit_tell_nothing() -> None:
+    assert psy.grim("0.50", 99).possible is False
+    silent = psy.grim("0.50", 100)
+    assert (silent.possible, silent.nearest, silent.status) == (None, (50, 50), "not_informative")
+    assert "n = 100 and 2 decimals" in silent.reason
+    assert psy.grim("0.5", 100, decimals=3).possible
+    assert psy.grim("0.503", 100).possible is False
+    assert "3 decimals" in psy.grim("0.503", 1000).reason
+    # 1e2 has no digits after the point
+    assert "0 decimals" in psy.grim("1e2", 1).reason
+    for number in ("inf", "-inf", "nan", "", None):
+        with pytest.raises(ValueError, match="is not a number"):
+            psy.grim(number, 3)  # type: ignore[arg-type]
+    for scale in (0, -1):
+        with pytest.raises(ValueError, match="scale is positive"):
+            psy.grim("1", 1, scale=scale)
+    with pytest.raises(ValueError, match="got 0"):
+        psy.grim("1", 0)
+    assert psy.grim("1", 1, scale="0.5").possible is None
+
+
+def test_a_number_leaves_the_scale_beyond_its_ends() -> None:
+    for scale, bounds, values, outside in (
+        (1, None, ["0", "1", "-0.1", "1.1"], ["-0.1", "1.1"]),
+        (100, None, ["0", "100", "-1", "101"], ["-1", "101"]),
+        (1, (-1, "0.5"), ["-1", "0.5", "-1.1", "0.6"], ["-1.1", "0.6"]),
+    ):
+        checked = psy.check_table(["m"], list("abcd"), [values], scale=scale, bounds=bounds)
+        assert [(v.kind, v.printed) for v in checked.violations] == [
+            ("OUT_OF_BOUNDS", value) for value in outside
+        ]
+        assert checked.violations[0].column == "c"
+        assert checked.violations[0].row == "m"
+        assert checked.status == "ok"
+    assert checked.violations[1].reason == "outside -1 to 0.5"
+
+
+def test_rows_and_columns_are_equal_from_three_numbers_that_vary() -> None:
+    def kinds(table: list[list[str]]) -> list[tuple[str, str, str, str]]:
+        rows, columns = "mno"[: len(table)], "abcd"[: len(table[0])]
+        checked = psy.check_table(list(rows), list(columns), table)
+        return [(v.kind, v.row, v.column, v.printed) for v in checked.violations]
+
+    assert kinds([["0.1", "0.2"], ["0.1", "0.2"]]) == []
+    assert kinds([["0.1"] * 3, ["0.1"] * 3]) == []
+    assert kinds([["0.1", "0.1", "0.2"], ["0.1", "0.1", "0.3"]]) == []
+    same = ["0.1", "0.1", "0.2"]
+    assert kinds([same, same, ["0.4", "0.5", "0.1"]]) == [
+        ("DUPLICATE_ROW", "m = n", "", "0.1, 0.1, 0.2")
+    ]
+    assert kinds([["0.1", "0.10", "0.3"], ["0.1", "0.1", "0.4"], ["0.2", "0.2", "0.5"]]) == [
+        ("DUPLICATE_COLUMN", "", "a = b", "0.1, 0.1, 0.2")
+    ]
+    thrice = psy.check_table(list("mno"), list("abc"), [["0.1", "0.2", "0.3"]] * 3)
+    assert [v.row for v in thrice.violations] == ["m = n", "m = o", "n = o"]
+
+
+def test_a_table_counts_what_could_have_been_refuted() -> None:
+    rows = [["0.25", "0.125"], ["0.5", "0.126"]]
+    checked = psy.check_table(["m", "n"], ["a", "b"], rows, n=[4, 8])
+    assert [(v.row, v.column, v.printed) for v in checked.violations] == [("n", "b", "0.126")]
+    assert (checked.grim_checked, checked.decimals, checked.status) == (4, 3, "ok")
+    assert psy.check_table(["m", "n"], ["a", "b"], rows, n=8, decimals=2).decimals == 2
+    mixed = psy.check_table(["m", "n"], ["a", "b"], rows, n=[4, 2000])
+    assert (mixed.grim_checked, mixed.violations) == (2, ())
+    assert psy.check_table(["m"], ["a"], [["0.5"]]).decimals == 1
+    # two rows, or two columns, could have been equal
+    assert psy.check_table(["m", "n"], ["a"], [["0.5"], ["0.6"]]).status == "ok"
+    assert psy.check_table(["m"], ["a", "b"], [["0.5", "0.6"]]).status == "ok"
+    assert psy.check_table(["m"], ["a"], [["0.50"]], n=4).status == "ok"
+    alone = psy.check_table(["m"], ["a"], [["1.5"]])
+    assert (alone.status, len(alone.violations)) == ("ok", 1)
+    for empty in (psy.check_table([], ["a"], []), psy.check_table(["m"], [], [[]])):
+        assert (empty.status, empty.violations) == ("insufficient", ())
+        assert (empty.grim_checked, empty.decimals) == (0, 0)
+    dull = psy.check_table(["m"], ["a"], [["0.5"]])
+    assert (dull.status, dull.violations, dull.grim_checked) == ("not_informative", (), 0)
+
+
+def test_a_printed_share_stands_for_half_a_unit_to_both_sides() -> None:
+    for value, decimals, scale, ends in (
+        (0.73, 2, 1.0, (0.725, 0.735)),
+        (73.0, 0, 100.0, (0.725, 0.735)),
+        (0.002, 2, 1.0, (0.0, 0.007)),
+        (0.998, 2, 1.0, (0.993, 1.0)),
+    ):
+        span = rounded(value, decimals, scale)
+        assert (span.low, span.high) == pytest.approx(ends)
+    assert rounded(0.73, 2) == rounded(0.73, 2, 1.0)
+
+
+def test_spans_have_a_number_in_common_where_they_touch() -> None:
+    middle = Span(0.4, 0.6)
+    for low, high, common in (
+        (0.5, 0.5, True),
+        (0.6, 0.7, True),
+        (0.3, 0.4, True),
+        (0.61, 0.7, False),
+        (0.3, 0.39, False),
+        (0.0, 1.0, True),
+    ):
+        assert middle.holds(Span(low, high)) == common
+        assert Span(low, high).holds(middle) == common
+    near = Span(0.6 + 1e-8, 0.7)
+    assert not middle.holds(near)
+    assert not near.holds(middle)
+    assert middle.holds(near, 1e-7)
+    assert near.holds(middle, 1e-7)
+    assert middle.holds(Span(0.6 + 5e-10, 0.7))
+
+
+def rates(hits: int, misses: int, alarms: int, rejections: int) -> dict[str, Span]:
+    """What the four counts of a table of yes and no give, each by its definition."""
+    total = hits + misses + alarms + rejections
+    values = {
+        "precision": hits / (hits + alarms),
+        "recall": hits / (hits + misses),
+        "base": (hits + misses) / total,
+        "yes": (hits + alarms) / total,
+        "accuracy": (hits + rejections) / total,
+        "f1": 2 * hits / (2 * hits + misses + alarms),
+    }
+    return {name: Span(value, value) for name, value in values.items()}
+
+
+@pytest.mark.parametrize("counts", [(20, 5, 10, 15), (30, 9, 1, 3), (2, 17, 5, 40)])
+def test_one_rate_follows_from_the_others(counts: tuple[int, int, int, int]) -> None:
+    r = rates(*counts)
+    for result, name in (
+        (f1_from(r["precision"], r["recall"]), "f1"),
+        (yes_from(r["precision"], r["recall"], r["base"]), "yes"),
+        (accuracy_from(r["precision"], r["recall"], r["base"]), "accuracy"),
+        (base_from_accuracy(r["accuracy"], r["precision"], r["recall"]), "base"),
+        (accuracy_from_yes(r["precision"], r["recall"], r["yes"]), "accuracy"),
+    ):
+        assert result is not None
+        assert (result.low, result.high) == pytest.approx((r[name].low, r[name].high))
+
+
+def test_the_span_of_a_rate_holds_all_that_its_parts_allow() -> None:
+    """Every pair of ends, by loops; nothing where a pair of ends gives no rate."""
+    p, r, b = Span(0.5, 0.6), Span(0.7, 0.9), Span(0.4, 0.45)
+    ends = [(x, y, z) for x in (0.5, 0.6) for y in (0.7, 0.9) for z in (0.4, 0.45)]
+    for result, values in (
+        (f1_from(p, r), [2 * x * y / (x + y) for x, y, _ in ends]),
+        (yes_from(p, r, b), [z * y / x for x, y, z in ends]),
+        (accuracy_from(p, r, b), [1 - z * (1 + y / x - 2 * y) for x, y, z in ends]),
+        (accuracy_from_yes(p, r, b), [1 - z * (1 + x / y - 2 * x) for x, y, z in ends]),
+        (base_from_accuracy(b, p, r), [(1 - z) / (1 + y / x - 2 * y) for x, y, z in ends]),
+    ):
+        assert result is not None
+        assert (result.low, result.high) == pytest.approx((min(values), max(values)))
+    nothing = Span(0.0, 0.5)
+    assert f1_from(nothing, nothing) is None
+    assert f1_from(nothing, r) is not None
+    assert yes_from(nothing, r, b) is None
+    assert accuracy_from(nothing, r, b) is None
+    assert accuracy_from_yes(p, nothing, b) is None
+    assert base_from_accuracy(b, nothing, r) is None
+    # right and wrong answers weigh alike: precision 1 / 2 and recall 1 tell no base rate
+    whole = Span(1.0, 1.0)
+    assert base_from_accuracy(b, whole, whole) is None
+
+
+def test_rows_share_a_base_rate_where_three_and_most_of_them_do() -> None:
+    a, b, c = Span(0.4, 0.5), Span(0.45, 0.6), Span(0.5, 0.7)
+    far, off = Span(0.1, 0.2), Span(0.8, 0.9)
+    assert common_base([a, b, c]) == (Span(0.5, 0.5), (0, 1, 2))
+    assert common_base([a, b]) is None
+    assert common_base([far, a, b, off, c]) == (Span(0.5, 0.5), (1, 2, 4))
+    assert common_base([far, a, b, off, c, Span(0.95, 1.0)]) is None
+    assert common_base([a, b, Span(0.51, 0.7)]) is None
+    # two ends that rounding has moved apart by less than a billionth still meet
+    apart = common_base([Span(0.4, 0.5), Span(0.45, 0.6), Span(0.5 + 5e-10, 0.7)])
+    assert apart == (Span(0.5, 0.5 + 5e-10), (0, 1, 2))
+    assert common_base([Span(0.4, 0.5), Span(0.45, 0.6), Span(0.5 + 5e-9, 0.7)]) is None
+    assert common_base([]) is None

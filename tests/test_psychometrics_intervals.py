@@ -9,11 +9,32 @@ import pkgutil
 import numpy as np
 import pytest
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 import hqm.benchmark
 import hqm.indicators
 import hqm.psychometrics as psy
 import hqm.scoring
+from hqm.psychometrics.resampling import (
+    aggregate,
+    cluster_sums,
+    jackknife_error,
+    jackknife_variance,
+    labels_of,
+    left_out_bounds,
+    mean_with_error,
+    multiplicities,
+    sorting,
+)
+from hqm.psychometrics.result import (
+    is_constant,
+    mean_of_known,
+    normal_quantile,
+    ratio,
+    shaped,
+    shaped_alike,
+    size_of,
+)
 
 
 def jackknifed(left: np.ndarray) -> float:
@@ -247,3 +268,301 @@ def test_edges_of_what_can_be_asked() -> None:
     assert scaled.scores == pytest.approx([1.75 / 2])
     with pytest.raises(ValueError, match="positive weights"):
         psy.scaled_scores(tallies, share, [0.5, 0.0, 1.25], np.ones((3, 1)))
+
+
+def test_items_are_sorted_by_their_labels_or_stand_so_already() -> None:
+    for labels in ([], [3], [1, 1, 2], ["a", "b", "b"]):
+        assert sorting(np.array(labels)) == slice(None)
+    assert sorting(np.array([2, 1, 2, 1])).tolist() == [1, 3, 0, 2]
+    assert labels_of(None, 3).tolist() == [0, 1, 2]
+    assert labels_of(["b", "a"], 2).tolist() == ["b", "a"]
+    for clusters, items in (([1, 2], 3), ([[1, 2]], 2), (5, 1)):
+        with pytest.raises(ValueError, match="one label an item"):
+            labels_of(clusters, items)
+
+
+def test_sums_and_means_over_clusters_by_loops() -> None:
+    rng = np.random.default_rng(31)
+    labels = np.array([2, 0, 1, 2, 0, 2, 5])
+    values = rng.random((2, 3, 7))
+    scored = rng.random((3, 7)) < 0.7
+    scored[2] = False
+    for there in (scored, np.ones((3, 7), dtype=bool)):
+        sums, sizes = cluster_sums(values * there, there, labels)
+        for c, name in enumerate([0, 1, 2, 5]):
+            inside = labels == name
+            assert sums[..., c] == pytest.approx((values * there)[..., inside].sum(axis=-1))
+            assert sizes[:, c].tolist() == there[:, inside].sum(axis=1).tolist()
+        mean, error = mean_with_error(sums[0], sizes)
+        for m in range(3):
+            n, clusters = sizes[m].sum(), np.flatnonzero(sizes[m])
+            if n == 0:
+                assert math.isnan(mean[m])
+                assert math.isnan(error[m])
+                continue
+            middle = sums[0, m].sum() / n
+            squares = sum((sums[0, m, c] - sizes[m, c] * middle) ** 2 for c in clusters)
+            count = len(clusters)
+            assert mean[m] == pytest.approx(middle)
+            assert error[m] == pytest.approx(math.sqrt(count / (count - 1) * squares) / n)
+    empty, none = cluster_sums(np.zeros((2, 0)), np.ones((2, 0), dtype=bool), np.zeros(0))
+    assert empty.shape == none.shape == (2, 0)
+    mean, error = mean_with_error(np.array([[0.3, 0.0], [0.1, 0.1]]), np.array([[1.0, 0], [1, 1]]))
+    assert mean.tolist() == [0.3, 0.1]
+    assert math.isnan(error[0]), "one cluster has no error"
+    assert error[1] == 0
+    # thirds that are all alike differ by rounding alone; a millionth is a difference
+    thirds = np.full((1, 3), 0.1 + 0.2) - np.array([[0.0, 0.0, 1e-16]])
+    assert mean_with_error(thirds, np.ones((1, 3)))[1].tolist() == [0.0]
+    assert mean_with_error(thirds + np.array([[0, 0, 1e-10]]), np.ones((1, 3)))[1][0] > 0
+
+
+def test_tallies_are_summed_in_the_order_of_the_labels() -> None:
+    sums = aggregate([[1, 10], [2, 20], [4, 40], [8, 80]], [3, 1, 3, 2])
+    assert sums.tolist() == [[2, 20], [8, 80], [5, 50]]
+    for values, clusters in (([1, 2], [1, 2]), ([[1], [2]], [1]), ([[1], [2]], [[1], [2]])):
+        with pytest.raises(ValueError, match="one cluster an item"):
+            aggregate(values, clusters)
+
+
+def test_the_jackknife_of_a_mean_is_its_variance() -> None:
+    x = np.random.default_rng(32).normal(size=(3, 9))
+    without = (x.sum(axis=1, keepdims=True) - x) / 8
+    assert jackknife_variance(without) == pytest.approx(x.var(axis=1, ddof=1) / 9)
+    assert jackknife_error(without[0]) == pytest.approx(stats.sem(x[0]))
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_a_share_over_clusters_has_wilsons_interval(level: float) -> None:
+    """Of statsmodels, with the number of independent items that the jackknife's error amounts to."""
+    rng = np.random.default_rng(33)
+    clusters = np.repeat(np.arange(8), [2, 3, 1, 4, 2, 2, 3, 3])
+    right = (rng.random(20) < 0.7).astype(float)
+    tallies = {"k": right, "n": np.ones(20)}
+
+    def share(t):  # type: ignore[no-untyped-def]
+        return t["k"] / t["n"]
+
+    left = [right[clusters != c].mean() for c in range(8)]
+    error = jackknifed(np.array(left))
+    plain = psy.jackknife_interval(tallies, clusters, share, level=level)
+    half = stats.norm.ppf((1 + level) / 2) * error
+    value = right.mean()
+    assert (plain.low, plain.high) == pytest.approx((value - half, value + half))
+    assert (plain.value, plain.n, plain.level) == (value, 8, level)
+    assert plain.method == "cluster jackknife"
+    wilson = psy.jackknife_interval(tallies, clusters, share, share=True, level=level)
+    n = value * (1 - value) / error**2
+    theirs = proportion_confint(value * n, n, alpha=1 - level, method="wilson")
+    assert (wilson.low, wilson.high) == pytest.approx(theirs)
+    assert (wilson.value, wilson.n, wilson.level) == (value, 8, level)
+    for end in (0.0, 1.0):
+        sure = psy.jackknife_interval(
+            {"k": np.full(20, end), "n": np.ones(20)}, clusters, share, share=True, level=level
+        )
+        theirs = proportion_confint(end * 8, 8, alpha=1 - level, method="wilson")
+        assert (sure.low, sure.high) == pytest.approx(theirs, abs=1e-12)
+    half_right = psy.jackknife_interval(
+        {"k": np.tile([1.0, 0], 8), "n": np.ones(16)},
+        np.repeat(np.arange(8), 2),
+        share,
+        share=True,
+        level=level,
+    )
+    theirs = proportion_confint(4, 8, alpha=1 - level, method="wilson")
+    assert (half_right.low, half_right.high) == pytest.approx(theirs), "no error, but few clusters"
+
+
+def test_a_score_without_clusters_to_leave_out_has_no_interval() -> None:
+    def odds(t):  # type: ignore[no-untyped-def]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.divide(t["a"], t["b"])
+
+    def of(a: list[float], b: list[float], clusters: list[int]) -> psy.Coefficient:
+        tallies = {"a": np.array(a), "b": np.array(b)}
+        return psy.jackknife_interval(tallies, np.array(clusters, dtype=np.int64), odds)
+
+    none = of([], [], [])
+    assert (none.status, none.n) == ("degenerate", 0)
+    assert of([1.0, 1], [0, 0], [0, 1]).n == 2
+    whole = of([1.0, 1], [1, 1], [0, 0])
+    assert (whole.value, whole.n, whole.status) == (1.0, 1, "ok")
+    assert math.isnan(whole.low)
+    # without the first of two clusters nothing is left to divide by
+    single = of([1.0, 1], [2, 0], [0, 1])
+    assert (single.value, single.n) == (1.0, 2)
+    assert math.isnan(single.low)
+    # of three, two are left: 4/3 and 1/3
+    pair = of([3.0, 1, 0], [3, 0, 0], [0, 1, 2])
+    half = 1.959964 * math.sqrt(1 / 2 * 2 * (1 / 6) ** 2)
+    assert (pair.low, pair.high) == pytest.approx((4 / 3 - half, 4 / 3 + half), rel=1e-6)
+
+
+def test_respondents_are_drawn_with_their_families() -> None:
+    drawn = multiplicities(4, np.random.default_rng(34), 300)
+    assert drawn.shape == (300, 4)
+    assert (drawn.sum(axis=1) == 4).all()
+    assert drawn.mean(axis=0) == pytest.approx([1] * 4, abs=0.2)
+    assert drawn.max() >= 3
+    same = np.random.default_rng(34).integers(0, 4, (300, 4))
+    assert drawn.tolist() == [np.bincount(row, minlength=4).tolist() for row in same]
+    related = multiplicities(5, np.random.default_rng(35), 100, list("babcb"))
+    same = np.random.default_rng(35).integers(0, 3, (100, 3))
+    for row, units in zip(related, same, strict=True):
+        times = np.bincount(units, minlength=3)
+        assert row.tolist() == times[[1, 0, 1, 2, 1]].tolist()
+
+
+def test_agreement_of_sets_by_pairs_and_tables() -> None:
+    """Pearson of scipy, Lin's coefficient, and the intraclass ones from a two-way table."""
+    rng = np.random.default_rng(36)
+    x = rng.normal(size=(6, 3))
+    y = 0.5 * x + rng.normal(0.4, 0.5, (6, 3))
+    result = psy.agreement_left_out(x, y)
+    for s in range(3):
+        a, b = x[:, s], y[:, s]
+        assert result["pearson"][s] == pytest.approx(stats.pearsonr(a, b).statistic)
+        assert result["mean_shift"][s] == pytest.approx((b - a).mean())
+        covariance = np.cov(a, b, ddof=0)
+        lin = 2 * covariance[0, 1] / (np.trace(covariance) + (a.mean() - b.mean()) ** 2)
+        assert result["ccc"][s] == pytest.approx(lin)
+        table = np.stack([a, b], axis=1)
+        rows = 2 * ((table.mean(axis=1) - table.mean()) ** 2).sum() / 5
+        columns = 6 * ((table.mean(axis=0) - table.mean()) ** 2).sum()
+        rest = (5 * table.var() * 12 / 5 - 5 * rows - columns) / 5
+        assert result["icc_c1"][s] == pytest.approx((rows - rest) / (rows + rest))
+        assert result["icc_a1"][s] == pytest.approx(
+            (rows - rest) / (rows + rest + 2 * (columns - rest) / 6)
+        )
+    lone = psy.agreement_left_out([[0.5]], [[0.75]])
+    assert lone["mean_shift"].tolist() == [0.25]
+    assert all(np.isnan(lone[name]).all() for name in ("pearson", "icc_a1", "icc_c1", "ccc")[:3])
+    for first, other in (([1.0, 2], [1.0, 2]), ([[1.0, 2]], [[1.0]])):
+        with pytest.raises(ValueError, match="one shape"):
+            psy.agreement_left_out(first, other)
+
+
+def test_a_reliability_has_the_jackknife_of_its_distance_from_one() -> None:
+    left = np.random.default_rng(37).uniform(0.85, 0.92, 12)
+    logs = np.log(1 - left)
+    half = stats.norm.ppf(0.9) * jackknifed(logs)
+    result = left_out_bounds(0.9, left, level=0.8)
+    assert result is not None
+    assert result == psy.Bounds(
+        pytest.approx(1 - 0.1 * math.exp(half)),
+        pytest.approx(1 - 0.1 * math.exp(-half)),
+        "cluster jackknife of log(1 - r)",
+        0.8,
+    )
+    default = left_out_bounds(0.9, left)
+    assert default is not None
+    assert default.level == 0.95
+    assert default.low < result.low
+    for value, without in (
+        (1.0, left),
+        (1.1, left),
+        (math.nan, left),
+        (0.9, np.append(left, 1.0)),
+        (0.9, np.append(left, 1.2)),
+        (0.9, np.append(left, math.nan)),
+        (0.9, left[:9]),
+    ):
+        assert left_out_bounds(value, without) is None
+    assert left_out_bounds(-0.5, -left) is not None
+
+
+def test_ends_are_moved_and_cut() -> None:
+    around = psy.Bounds.around(0.5, 0.25, "m", 0.9)
+    assert around == psy.Bounds(0.25, 0.75, "m", 0.9)
+    assert psy.Bounds.around(0.5, 2.0, "m", 0.9, least=0.1, most=0.7) == psy.Bounds(
+        0.1, 0.7, "m", 0.9
+    )
+    assert psy.Bounds(1.0, 2.0, "m").level == 0.95
+    open_end = psy.Bounds(1.0, math.inf, "m", 0.8).moved(lambda v: v + 1)
+    assert open_end == psy.Bounds(2.0, math.inf, "m", 0.8)
+    both = psy.Bounds(-math.inf, 3.0, "m", 0.8).moved(lambda v: v * 2)
+    assert both == psy.Bounds(-math.inf, 6.0, "m", 0.8)
+    whole = psy.Coefficient(0.5, 0.25, math.inf, n=7, level=0.9, fixed=around).moved(
+        lambda v: 2 * v
+    )
+    assert (whole.value, whole.low, whole.high, whole.n, whole.level) == (
+        1.0,
+        0.5,
+        math.inf,
+        7,
+        0.9,
+    )
+    assert whole.fixed == psy.Bounds(0.5, 1.5, "m", 0.9)
+    assert psy.Coefficient(0.5).moved(lambda v: 2 * v).fixed is None
+
+
+def test_a_coefficient_over_items_has_an_interval_where_something_varies() -> None:
+    plain = psy.Coefficient.over_items(0.6, 0.1, 0.9, "m", n=4)
+    half = stats.norm.ppf(0.95) * 0.1
+    assert (plain.value, plain.n, plain.level, plain.se) == (0.6, 4, 0.9, 0.1)
+    assert plain.fixed is not None
+    assert (plain.fixed.low, plain.fixed.high) == pytest.approx((0.6 - half, 0.6 + half))
+    assert (plain.fixed.method, plain.fixed.level) == ("m", 0.9)
+    assert math.isnan(plain.low)
+    wide = psy.Coefficient.over_items(0.6, 0.1, 0.9, "m", reach=7.0, least=0.0, most=1.0)
+    assert wide.fixed == psy.Bounds(0.0, 1.0, "m", 0.9)
+    assert wide.n == 0
+    far = psy.Coefficient.over_items(0.6, 0.1, 0.9, "m", reach=2.0)
+    assert far.fixed == psy.Bounds(pytest.approx(0.4), pytest.approx(0.8), "m", 0.9)
+    for error in (0.0, -0.1, math.nan):
+        none = psy.Coefficient.over_items(0.6, error, 0.9, "m", n=4)
+        assert none == psy.Coefficient(0.6, n=4, level=0.9) or math.isnan(none.se)
+        assert none.fixed is None
+        assert (none.value, none.n, none.level) == (0.6, 4, 0.9)
+
+
+def test_a_coefficient_is_printed_with_what_is_known() -> None:
+    nan = math.nan
+    for coefficient, text in (
+        (psy.Coefficient(0.12345), "0.123"),
+        (psy.Coefficient(0.5, 0.25, 0.75), "0.500 [0.250, 0.750]"),
+        (psy.Coefficient(0.5, 0.25, math.inf), "0.500, at least 0.250"),
+        (psy.Coefficient.absent("insufficient", "too few"), "insufficient: too few"),
+        (psy.Coefficient(1.0, status="not_informative", reason="sure"), "1.000"),
+        (psy.Coefficient(nan), "nan"),
+        (psy.Coefficient(0.5, nan, math.inf), "0.500"),
+    ):
+        assert str(coefficient) == text
+        assert repr(coefficient) == f"Coefficient({text}, n=0)"
+
+
+def test_small_numbers_are_judged_by_their_size() -> None:
+    for values, constant in (
+        ([0.0, 0.5e-12], True),
+        ([0.0, 1.5e-12], False),
+        ([1e6, 1e6 + 0.5e-6], True),
+        ([1e6, 1e6 + 2e-6], False),
+        ([-1e6, -1e6 - 0.5e-6], True),
+        ([2.0], True),
+        ([0.1, 0.2], False),
+    ):
+        assert is_constant(np.array(values)) == constant, values
+    assert ratio([1.0, 0, -2], [4.0, 0, 0]).tolist()[0] == 0.25
+    assert np.isnan(ratio([1.0, 0, -2], [4.0, 0, 0])[1:]).all()
+    assert ratio([-1.0], [-0.5]).tolist() == [2.0]
+    assert mean_of_known(np.array([1.0, math.nan, 3.0, math.inf])) == 2.0
+    assert math.isnan(mean_of_known(np.array([math.nan])))
+    assert math.isnan(mean_of_known(np.zeros(0)))
+    assert normal_quantile(0.95) == pytest.approx(1.959964)
+    assert normal_quantile(0.0) == 0
+    assert (size_of(5, None), size_of(5, 3.5), size_of(5, 9.0)) == (5.0, 3.5, 5.0)
+
+
+def test_arrays_have_the_axes_that_are_named() -> None:
+    assert shaped([[1, 2]], "respondents, items").tolist() == [[1.0, 2.0]]
+    assert shaped([1, 2], "items").dtype == np.float64
+    for values, shape in (([1], "respondents, items"), ([[1]], "items"), (1, "items")):
+        with pytest.raises(ValueError, match=r"scores must have shape \(" + shape):
+            shaped(values, shape)
+    with pytest.raises(ValueError, match="weights must"):
+        shaped([[1]], "items", "weights")
+    a, b = shaped_alike([1, 2], [3, 4], "items")
+    assert (a.tolist(), b.tolist()) == ([1, 2], [3, 4])
+    for x, y in (([1, 2], [1]), ([[1]], [[1]]), ([1], [[1]])):
+        with pytest.raises(ValueError, match=r"two arrays of shape \(items\)"):
+            shaped_alike(x, y, "items")

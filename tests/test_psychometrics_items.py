@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.significance import benjamini_hochberg
+from hqm.psychometrics.distributions import (
+    average_ranks,
+    binomial_above,
+    kendall_tau,
+    rank_sum_p,
+)
+from hqm.psychometrics.item_statistics import item_rest
+from hqm.psychometrics.significance import (
+    benjamini_hochberg,
+    chi_square_test,
+    holm,
+    holm_in_order,
+)
 
 
 def rasch(seed: int, respondents: int, items: int) -> np.ndarray:
@@ -233,3 +247,223 @@ def test_relatives_count_less() -> None:
     suspects = psy.label_error_candidates(x, rng=np.random.default_rng(0))
     assert [error.item for error in suspects.candidates] == [3]
     assert psy.label_error_candidates(x, rng=np.random.default_rng(0), n_eff=4).candidates == ()
+
+
+@pytest.mark.parametrize("p", [0.0, 0.3, 1.0, math.nan])
+def test_the_tail_of_a_binomial_is_scipys(p: float) -> None:
+    k, n = np.arange(-2, 8)[:, None], np.array([1, 4, 6])
+    above = binomial_above(k, n, p)
+    assert above == pytest.approx(stats.binom.sf(k, n, p), nan_ok=True)
+    assert above.shape == (10, 3)
+    assert binomial_above(2.7, 6, p) == pytest.approx(stats.binom.sf(2, 6, p), nan_ok=True)
+    assert binomial_above([1, 1], [4, 4], [0.5, p])[0] == pytest.approx(11 / 16)
+
+
+def test_ranks_are_scipys_in_every_row_and_column() -> None:
+    x = np.random.default_rng(1).integers(0, 4, (6, 5)).astype(float)
+    for axis in (None, 0, 1, -1):
+        assert np.array_equal(
+            average_ranks(x, axis),
+            stats.rankdata(x, axis=axis).reshape((30,) if axis is None else (6, 5)),
+        )
+    x[2, 3] = math.nan
+    lacking = np.isnan(average_ranks(x, axis=1))
+    assert lacking[2].all()
+    assert lacking.sum() == 5
+    assert np.isnan(average_ranks(x)).all()
+    assert average_ranks([math.inf, 1.0, -math.inf]).tolist() == [3, 2, 1]
+
+
+def test_kendalls_tau_is_scipys() -> None:
+    rng = np.random.default_rng(2)
+    for size in (2, 3, 9):
+        x, y = rng.integers(0, 4, (2, size)) + rng.permutation(size) * 1e-3
+        assert kendall_tau(x, y) == pytest.approx(stats.kendalltau(x, y).statistic)
+    x, y = rng.integers(0, 3, (2, 12))
+    assert kendall_tau(x, y) == pytest.approx(stats.kendalltau(x, y).statistic)
+    assert kendall_tau(x, -x) == -1
+    for pair in (([1, 1, 1], [1, 2, 3]), ([1, 2, 3], [2, 2, 2]), ([1], [1]), ([], [])):
+        assert math.isnan(kendall_tau(*pair))
+
+
+@pytest.mark.parametrize("size", [5, 60, 61, 80])
+def test_rank_sums_are_counted_out_up_to_sixty_respondents(size: int) -> None:
+    """Against scipy's exact distribution, and beyond the normal one with half a rank's correction."""
+    rng = np.random.default_rng(size)
+    values = rng.permutation(size).astype(float)
+    columns = np.stack([np.arange(size) < k for k in (1, size // 2, size - 1)], axis=1)
+    columns = rng.permuted(columns, axis=0)
+    result = rank_sum_p(columns, np.repeat(values[:, None], 3, axis=1))
+    for column, p in zip(columns.T, result, strict=True):
+        theirs = stats.mannwhitneyu(
+            values[column],
+            values[~column],
+            alternative="less",
+            method="exact" if size <= 60 else "asymptotic",
+        )
+        assert p == pytest.approx(theirs.pvalue, rel=1e-9)
+
+
+def test_rank_sums_of_ties_gaps_and_single_groups() -> None:
+    """Ranks of 1.5, 1.5, 3 and 4, held against the sums of two, or one, of 1, 2, 3 and 4."""
+    tied = np.array([[1.0], [1.0], [2.0], [3.0]])
+    for chosen, p in (
+        # 3, 4.5 (taken as 5), 5.5 (taken as 6) and 7, among 3, 4, 5, 5, 6 and 7
+        ([1, 1, 0, 0], 1 / 6),
+        ([1, 0, 1, 0], 4 / 6),
+        ([1, 0, 0, 1], 5 / 6),
+        ([0, 0, 1, 1], 1.0),
+        ([1, 0, 0, 0], 2 / 4),
+        ([0, 0, 0, 0], math.nan),
+        ([1, 1, 1, 1], math.nan),
+    ):
+        flags = np.array(chosen, dtype=bool)[:, None]
+        assert rank_sum_p(flags, tied) == pytest.approx([p], nan_ok=True), chosen
+    gap = np.vstack([tied, [[math.nan]]])
+    for last in (True, False):
+        flags = np.array([[True], [True], [False], [False], [last]])
+        assert rank_sum_p(flags, gap) == pytest.approx([1 / 6])
+    mixed = np.hstack([gap, [[1.0], [2], [3], [4], [5]]])
+    flags = np.repeat(np.array([[True], [True], [False], [False], [False]]), 2, axis=1)
+    assert rank_sum_p(flags, mixed) == pytest.approx([1 / 6, 1 / 10])
+    assert rank_sum_p(np.zeros((3, 0), dtype=bool), np.zeros((3, 0))).shape == (0,)
+
+
+def test_holm_is_that_of_statsmodels() -> None:
+    rng = np.random.default_rng(3)
+    p = rng.random((3, 4)) ** 3
+    p[1, 2], p[0, 0] = p[2, 3], 0.9
+    adjusted = holm(p)
+    assert adjusted.ravel() == pytest.approx(multipletests(p.ravel(), method="holm")[1])
+    assert adjusted.shape == (3, 4)
+    p[1, 1] = math.nan
+    known = np.isfinite(p)
+    assert holm(p)[known] == pytest.approx(multipletests(p[known], method="holm")[1])
+    assert math.isnan(holm(p)[1, 1])
+    assert holm([]).shape == (0,)
+    false = benjamini_hochberg(p)
+    assert false[known] == pytest.approx(multipletests(p[known], method="fdr_bh")[1])
+    assert math.isnan(false[1, 1])
+
+
+def test_questions_in_steps_share_the_level() -> None:
+    """A question keeps its share until its last step; what comes later is never surer."""
+    nan = math.nan
+    for sequences, adjusted in (
+        ([[0.01], [0.02], [0.03]], [[0.03], [0.04], [0.04]]),
+        ([[0.01, 0.02], [0.04]], [[0.02, 0.04], [0.04]]),
+        ([[0.01, 0.001], [0.04]], [[0.02, 0.02], [0.04]]),
+        ([[0.3, 0.4, 0.9], [0.5]], [[0.6, 0.8, 1.0], [1.0]]),
+        ([[nan, 0.02], [nan], [0.01, nan, 0.3]], [[nan, 0.04], [nan], [0.02, nan, 0.3]]),
+        ([[0.2, 0.1], [0.1, 0.2]], [[0.4, 0.4], [0.2, 0.4]]),
+        ([[], [0.5]], [[], [0.5]]),
+    ):
+        result = holm_in_order(sequences)
+        assert [len(steps) for steps in result] == [len(steps) for steps in sequences]
+        flat = [value for steps in result for value in steps]
+        assert flat == pytest.approx([v for steps in adjusted for v in steps], nan_ok=True)
+
+
+def test_an_upper_tail_is_scipys() -> None:
+    for statistic, df in ((0.0, 3), (4.5, 1), (7.25, 6)):
+        test = chi_square_test(statistic, df, 12)
+        assert test.p == pytest.approx(stats.chi2.sf(statistic, df))
+        assert (test.statistic, test.df, test.n, test.status) == (statistic, df, 12, "ok")
+
+
+def test_relatives_shrink_the_sample_of_every_correlation() -> None:
+    """Student's test with n_eff / n of each item's respondents; the exact test's deviate by the root
+    of that.
+    """
+    x = rasch(9, 16, 7)
+    x[:, 2] = 1 - x[:, 2]
+    x[:2, 5] = math.nan
+    p = []
+    for i in range(7):
+        seen = np.isfinite(x[:, i])
+        rest = np.nanmean(np.delete(x, i, axis=1), axis=1)[seen]
+        passed = x[seen, i] == 1
+        total = math.ceil(stats.rankdata(rest)[passed].sum() - 1e-9)
+        p.append(share_of_sums(int(seen.sum()), int(passed.sum()), total))
+    for n_eff, size in ((None, 16), (9.0, 9), (60.0, 16)):
+        result = psy.item_analysis(x, n_eff=n_eff)
+        n = np.isfinite(x).sum(axis=0)
+        df, r = n * size / 16 - 2, result.item_rest
+        q = stats.false_discovery_control(2 * stats.t.sf(np.abs(r) * np.sqrt(df / (1 - r**2)), df))
+        assert result.q == pytest.approx(q)
+        assert result.n.tolist() == n.tolist()
+        deviates = stats.norm.ppf(p) * math.sqrt(size / 16)
+        expected = stats.false_discovery_control(stats.norm.cdf(deviates))
+        errors = psy.label_error_candidates(x, rng=np.random.default_rng(0), n_eff=n_eff, alpha=1.0)
+        assert {error.item: error.q for error in errors.candidates} == pytest.approx(
+            {i: expected[i] for i in np.flatnonzero(expected < 1.0)}
+        )
+        order = [error.item_rest for error in errors.candidates]
+        assert order == sorted(order) == sorted(r[expected < 1.0])
+        both = np.flatnonzero((q < 0.3) & (r < 0) & (expected < 0.3))
+        assert psy.item_analysis(x, n_eff=n_eff, alpha=0.3).reversed == tuple(both)
+
+
+def share_of_sums(n: int, k: int, most: int) -> float:
+    """Of all choices of k ranks out of n, the share whose sum is at most so large, by counting."""
+    ways = Counter({(0, 0): 1})
+    for rank in range(1, n + 1):
+        for (taken, total), count in list(ways.items()):
+            if taken < k:
+                ways[taken + 1, total + rank] += count
+    return sum(c for (taken, total), c in ways.items() if taken == k and total <= most) / math.comb(
+        n, k
+    )
+
+
+def test_graded_items_are_tested_one_sided() -> None:
+    """Half of Student's two-sided p below a correlation of 0, and 1 less that above it."""
+    rng = np.random.default_rng(11)
+    ability = np.linspace(0, 1, 12)[:, None]
+    x = np.clip(ability + rng.normal(0, 0.3, (12, 6)), 0, 1)
+    x[:, 4] = 1 - x[:, 4]
+    r = item_rest(x)
+    p = stats.t.cdf(r * np.sqrt(10 / (1 - r**2)), 10)
+    q = stats.false_discovery_control(p)
+    result = psy.label_error_candidates(x, rng=rng, alpha=0.9, permutations=400)
+    assert {error.item: error.q for error in result.candidates} == pytest.approx(
+        {i: q[i] for i in np.flatnonzero(r < 0)}
+    )
+    assert {error.item for error in result.candidates} >= {4}
+    for error in result.candidates:
+        own, rest = x[:, error.item], np.delete(x, error.item, axis=1).mean(axis=1)
+        pairs = [(a, b) for a in range(12) for b in range(12) if own[a] > own[b]]
+        assert error.reversals == pytest.approx(np.mean([rest[a] < rest[b] for a, b in pairs]))
+    few = psy.label_error_candidates(x, rng=rng, alpha=0.9, permutations=400, n_eff=6.0)
+    halved = stats.t.cdf(r * np.sqrt((6 - 2) / (1 - r**2)), 6 - 2)
+    q = stats.false_discovery_control(halved)
+    assert {error.item: error.q for error in few.candidates} == pytest.approx(
+        {i: q[i] for i in np.flatnonzero(r < 0)}
+    )
+
+
+def test_reversals_count_ties_half() -> None:
+    """Item 0 is passed by the weak: of its pairs all are turned round but those that tie."""
+    x = np.array(
+        [
+            [1, 0, 0, 0, 0],
+            [1, 0, 0, 0, 0],
+            [1, 1, 0, 0, 0],
+            [0, 1, 0, 0, 0],
+            [0, 1, 1, 1, 0],
+            [0, 1, 1, 1, 1],
+            [0, 1, 1, 1, 1],
+            [0, 1, 1, 1, 1],
+        ],
+        dtype=float,
+    )
+    (first, *_) = psy.label_error_candidates(x, rng=np.random.default_rng(0), alpha=0.5).candidates
+    assert first.item == 0
+    assert first.reversals == pytest.approx((15 - 0.5) / 15)
+
+
+def test_duplicates_of_one_target_contradict_nothing() -> None:
+    keys, targets = ["a", "b", "a", "c", "b", "a"], [1, 2, 1, 3, 3, 1]
+    result = psy.duplicate_items(keys, targets)
+    assert (result.by_key, result.contradictory) == (((0, 2, 5), (1, 4)), ((1, 4),))
+    assert psy.duplicate_items([], []) == psy.Duplicates((), ())

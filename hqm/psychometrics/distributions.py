@@ -76,9 +76,8 @@ def _tails(n: int) -> Array:
     ways[0, 0] = 1
     for rank in range(1, n + 1):
         ways[1 : rank + 1, rank:] += ways[:rank, : ways.shape[1] - rank].copy()
-    return np.asarray(
-        np.minimum(1.0, ways.cumsum(axis=1) / ways.sum(axis=1, keepdims=True)), dtype=np.float64
-    )
+    ways = ways.cumsum(axis=1)
+    return np.asarray(ways / ways[:, -1:])
 
 
 def rank_sum_p(chosen: Flags, values: npt.ArrayLike) -> Array:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr
+from scipy.special import expit, stdtr
 
 from hqm.psychometrics.resampling import labels_of
 from hqm.psychometrics.result import (
@@ -59,7 +59,7 @@ def active_probabilities(errors: ArrayLike, labels: float, tau: float = LARGEST_
         left = labels - int(full.sum())
         p = np.where(full, 1.0, left * share / max(float(share[~full].sum()), 1e-300))
         if not (p[~full] > 1).any():
-            return np.asarray(np.minimum(p, 1.0))
+            return p
         full |= p >= 1
 
 
@@ -151,8 +151,7 @@ def errors_from_disagreement(differing: ArrayLike, others: ArrayLike) -> Array:
     )
     error = (1 - math.sqrt(1 - 2 * apart)) / 2
     odds = math.log(error / (1 - error))
-    q = 1 / (1 + np.exp(np.clip(-odds * (1 + total - 2 * k), -700, 700)))
-    return np.where(judged, q, np.nan)
+    return np.where(judged, expit(odds * (1 + total - 2 * k)), np.nan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

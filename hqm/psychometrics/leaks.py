@@ -265,14 +265,22 @@ def leaking(strata: Iterable[Stratum]) -> tuple[Stratum, ...]:
 LEAST_ITEMS, LEAST_CLUSTERS = 20, 5
 
 
+def too_few(items: Labelled, inside: Flags | slice = slice(None)) -> str:
+    """Why there are too few items for a test; empty where there are enough."""
+    cluster = items.cluster[inside]
+    clusters = int(np.count_nonzero(np.bincount(cluster)))
+    if len(cluster) >= LEAST_ITEMS and clusters >= LEAST_CLUSTERS:
+        return ""
+    return (
+        f"{LEAST_ITEMS} items in {LEAST_CLUSTERS} clusters are needed, there are {len(cluster)} in"
+        f" {clusters}"
+    )
+
+
 def untested(items: Labelled, inside: Flags) -> str:
     """Why a leak cannot be looked for among these items; empty where it can."""
-    n, clusters = int(inside.sum()), int(np.count_nonzero(np.bincount(items.cluster[inside])))
-    if n < LEAST_ITEMS or clusters < LEAST_CLUSTERS:
-        return (
-            f"{LEAST_ITEMS} items in {LEAST_CLUSTERS} clusters are needed, there are {n} in"
-            f" {clusters}"
-        )
+    if reason := too_few(items, inside):
+        return reason
     pairs = items.table(inside) > 0
     if pairs.sum() == pairs.any(axis=1).sum():
         return "every type in it has one label only: there is nothing left to give away"
@@ -393,7 +401,6 @@ def leakage_cues(
         if column is not None and len(column) != len(labels):
             raise ValueError(f"{len(labels)} labels have {len(column)} {what}")
     items = deal(labels, clusters, types, rng)
-    count, groups = len(labels), int(items.cluster.max(initial=-1)) + 1
     table = items.table()
     constant = tuple(
         (items.kinds[k], items.labels[int(row.argmax())])
@@ -404,10 +411,8 @@ def leakage_cues(
     def without(status: Status, reason: str) -> Leakage:
         return Leakage((), (), constant, status=status, reason=reason)
 
-    if count < 20 or groups < 5:
-        return without(
-            "insufficient", f"20 items in 5 clusters are needed, there are {count} in {groups}"
-        )
+    if reason := too_few(items):
+        return without("insufficient", reason)
     if len(constant) == len(items.kinds):
         return without("not_informative", "every type has one label only: the type alone gives it")
     asked = Questions.of(questions) if questions is not None else None
@@ -538,14 +543,11 @@ def _surface(asked: Questions | None, ids: Sequence[Hashable] | None) -> _Levels
     return cues
 
 
-def _giveaways(
-    asked: Questions,
-    items: Labelled,
-    table: Numbers,
-    alpha: float = 0.05,
-    least: int = 20,
-    purity: float = 0.95,
-) -> tuple[Giveaway, ...]:
+PURITY = 0.95
+"""The share of one label from which on a phrase gives it away."""
+
+
+def _giveaways(asked: Questions, items: Labelled, table: Numbers) -> tuple[Giveaway, ...]:
     phrase, starts, names = _phrases(asked)
     varying = np.flatnonzero((table.max(axis=1) < table.sum(axis=1))[items.kind])
     entry, at = rows_of(starts, asked.text[varying])
@@ -562,12 +564,12 @@ def _giveaways(
         tally == tally.max(axis=1, keepdims=True), earliest.reshape(shape), len(code)
     )
     best = earliest.argmin(axis=1)
-    tried = np.array([g for g in np.argsort(first).tolist() if n[g] >= least], dtype=np.int64)
+    tried = np.array([g for g in np.argsort(first).tolist() if n[g] >= LEAST_ITEMS], dtype=np.int64)
     of_kind, of_phrase = np.divmod(group[tried], len(names))
     k = tally[tried, best[tried]]
     chance = table[of_kind, best[tried]] / table.sum(axis=1)[of_kind]
     # twice: which of the labels it would be was not said beforehand
-    p = np.minimum(1.0, 2 * binomial_above(k - 1, n[tried], chance))
+    p = 2 * binomial_above(k - 1, n[tried], chance)
     phrases = [
         Giveaway(
             names[text], items.labels[leading], items.kinds[of], count, right / count, float(q)
@@ -581,7 +583,7 @@ def _giveaways(
             benjamini_hochberg(p),
             strict=True,
         )
-        if q < alpha and right / count >= purity and not math.isnan(q)
+        if q < ALPHA and right / count >= PURITY
     ]
     return tuple(sorted(phrases, key=lambda giveaway: (-giveaway.items, giveaway.phrase)))
 

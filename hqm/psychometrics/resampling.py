@@ -81,7 +81,7 @@ def mean_with_error(sums: Array, sizes: Array) -> tuple[Array, Array]:
     mean = ratio(sums.sum(axis=1), n)
     squares = np.where(sizes > 0, (sums - sizes * mean[:, None]) ** 2, 0.0).sum(axis=1)
     # differences that are all alike leave rounding dust
-    squares = np.where(squares < 1e-24 * np.maximum(n, 1), 0.0, squares)
+    squares = np.where(squares < 1e-24 * n, 0.0, squares)
     variance = np.divide(squares * c, n**2 * (c - 1.0), out=np.full(len(n), np.nan), where=c > 1)
     return mean, np.sqrt(variance)
 

@@ -59,7 +59,7 @@ def benjamini_hochberg(p: ArrayLike) -> Array:
     order = np.argsort(flat[known])[::-1]
     tests = np.arange(len(order), 0, -1)
     smallest = np.minimum.accumulate(flat[known][order] * (len(order) / tests))
-    adjusted[known] = np.minimum(smallest, 1.0)[np.argsort(order)]
+    adjusted[known] = smallest[np.argsort(order)]
     return adjusted
 
 

@@ -27,6 +27,7 @@ from hqm.psychometrics.leaks import (
     judge_strata,
     leaking,
     tests_in,
+    too_few,
     untested,
     views,
 )
@@ -129,16 +130,14 @@ def blind_solvability(
     if len(questions) != len(labels):
         raise ValueError(f"{len(questions)} questions have {len(labels)} labels")
     items = deal(labels, clusters, types, rng, folds)
-    count, groups = len(labels), int(items.cluster.max(initial=-1)) + 1
+    groups = int(items.cluster.max(initial=-1)) + 1
 
     def absent(status: Status, reason: str, baseline: float = float("nan")) -> Solvability:
         none = Coefficient.absent(status, reason, groups)
         return Solvability(none, baseline, none, float("nan"), status=status, reason=reason)
 
-    if count < 20 or groups < 5:
-        return absent(
-            "insufficient", f"20 items in 5 clusters are needed, there are {count} in {groups}"
-        )
+    if reason := too_few(items):
+        return absent("insufficient", reason)
     baseline = majority(items)
     if len(items.labels) < 2:
         return absent("degenerate", f"all labels are {items.labels[0]!r}", 1.0)
@@ -334,8 +333,6 @@ def length_cue(
             raise ValueError(f"{len(labels)} labels have {len(column)} {what}")
     words = np.asarray(lengths, dtype=np.int64)
     whole = deal(labels, clusters, None, rng, folds)
-    count, groups = len(labels), int(whole.cluster.max(initial=-1)) + 1
-
     if len(whole.labels) > 2:
         return LengthCue.absent(
             "not_applicable", f"a threshold divides two labels, there are {len(whole.labels)}"
@@ -347,9 +344,7 @@ def length_cue(
         )
     chosen = [(kind, part, inside) for kind, part, inside in asked if not untested(whole, inside)]
     if not chosen:
-        return LengthCue.absent(
-            "insufficient", f"20 items in 5 clusters are needed, there are {count} in {groups}"
-        )
+        return LengthCue.absent("insufficient", untested(whole, asked[0][-1]))
     share = 1 - (1 - level) / len(chosen)
     rules = [
         _rule(kind, part, _within(whole, inside), words[inside], rng, len(chosen), share, alpha)

@@ -96,7 +96,7 @@ def study_parts(
     where: Numbers = np.asarray(_numbered(pictures, x.shape[1]), dtype=np.int64)
     relatives: Numbers = np.asarray(_numbered(families, x.shape[0]), dtype=np.int64)
     x, where, relatives = _with_scores(x, where, relatives)
-    counts = np.bincount(where, minlength=1)
+    counts = np.bincount(where)
     counts = counts[counts > 0]
     n = int(counts.sum())
     sizes = {
