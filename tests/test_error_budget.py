@@ -4,11 +4,12 @@ the formulas' own: probit answers, skewed abilities, pictures with several items
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import norm, t
 
 from hqm.psychometrics.error_budget import (
     FEWEST_MOVES,
@@ -164,6 +165,11 @@ def test_a_respondent_that_happened_to_repeat_has_a_band() -> None:
         change_band([0.1, 0.2, 0.3, 0.4, 0.5], n_effective=1.5),
         wording_band([[0.1, 0.2, 0.3], [0.1, 0.2, 0.4]]),
         metric_band([0.5] * 6, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]),
+        metric_band([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0.1] * 6),
+        metric_band([0.1, 0.2, 0.3, np.nan], [0.1, 0.3, 0.2, 0.5]),
+        wording_band([[0.1, 0.2, 0.3, 0.5], [0.1, 0.2, np.nan, 0.4]]),
+        item_band([[0.5, np.nan], [np.nan, 0.6]]),
+        change_band([0.1, 0.2, 0.3, np.nan]),
         item_band([[0.5], [0.6]]),
         rerun_band([np.nan, np.nan]),
     ],
@@ -182,3 +188,100 @@ def test_relatives_widen_a_band() -> None:
 def test_scores_that_order_alike_need_no_second_metric() -> None:
     score = np.array([0.5, 0.6, 0.7, 0.9, 0.95])
     assert metric_band(score, 0.2 + score / 2).half == pytest.approx(0, abs=1e-12)
+
+
+def test_a_change_is_predicted_for_a_further_respondent() -> None:
+    moves = np.array([0.01, np.nan, -0.02, 0.03, 0.05])
+    sd = np.std([0.01, -0.02, 0.03, 0.05], ddof=1)
+    for counted, n in ((None, 4), (2.0, 2), (3.5, 3.5), (9.0, 4)):
+        band = change_band(moves, n_effective=counted)
+        factor = t.ppf(0.975, n - 1)
+        assert band.factor == pytest.approx(factor)
+        assert band.half == pytest.approx(factor * sd * math.sqrt(1 + 1 / n))
+        assert band.moves == pytest.approx(moves, nan_ok=True)
+        assert (band.status, band.shift) == ("ok", None)
+        assert math.isnan(band.any_wording)
+
+
+def test_two_independent_respondents_are_the_fewest_of_a_band() -> None:
+    x = np.array([[0.5, 0.6, 0.7, 0.8], [0.52, 0.58, 0.75, 0.79], [0.4, 0.5, 0.75, 0.6]])
+    for band in (change_band(x[1] - x[0], n_effective=2.0), wording_band(x, n_effective=2.0)):
+        assert band.status == "ok"
+    for band in (change_band(x[1] - x[0], n_effective=1.99), wording_band(x, n_effective=1.99)):
+        assert band.status == "insufficient"
+
+
+@pytest.mark.parametrize("counted", [None, 3.5, 40.0])
+@pytest.mark.parametrize("shift", [0.0, 0.4])
+def test_wordings_are_bound_by_their_mean_squares(counted: float | None, shift: float) -> None:
+    """Three wordings before five respondents and one who lacks an answer; sums of squares by
+    loops.
+    """
+    x = np.random.default_rng(3).normal(0.5, 0.1, (3, 6)) + shift * np.arange(3)[:, None]
+    x[2, 4] = np.nan
+    band = wording_band(x, n_effective=counted)
+    seen = x[:, [0, 1, 2, 3, 5]]
+    rows, columns, grand = seen.mean(axis=1), seen.mean(axis=0), seen.mean()
+    ms_w = sum(5 * (row - grand) ** 2 for row in rows) / 2
+    rest = [(seen[w, m] - rows[w] - columns[m] + grand) ** 2 for w in range(3) for m in range(5)]
+    n = min(counted or 5, 5)
+    ms_e = sum(rest) / 8
+    factor = t.ppf(0.975, 2 * (n - 1))
+    half = factor * math.sqrt(2 * ms_e * (1 + 1 / n))
+    a, b = 2 * ms_w / 5, 2 * ms_e * (1 - 1 / n)
+    freedom = (a + b) ** 2 / (a**2 / 2 + b**2 / (2 * (n - 1)))
+    whole = t.ppf(0.975, freedom) * math.sqrt(a + b)
+    assert (band.half, band.factor) == pytest.approx((half, factor))
+    assert band.any_wording == pytest.approx(max(half, whole))
+    assert (whole > half) == (shift > 0), "both ends of the maximum are tried"
+    assert band.moves == pytest.approx((x[1] + x[2]) / 2 - x[0], nan_ok=True)
+
+
+def test_wordings_that_change_nothing_have_a_band_of_nothing() -> None:
+    band = wording_band(np.tile([0.5, 0.6, 0.7, 0.8], (2, 1)))
+    assert (band.status, band.half, band.any_wording) == ("ok", 0.0, 0.0)
+
+
+def test_another_metric_is_given_the_mean_and_the_spread_of_the_first() -> None:
+    x = np.array([0.5, 0.6, 0.75, np.nan, 0.9])
+    y = np.array([10.0, 14.0, 12.0, 30.0, 19.0])
+    band = metric_band(x, y)
+    both = [0, 1, 2, 4]
+    slope = np.std(x[both], ddof=1) / np.std(y[both], ddof=1)
+    moved = [np.mean(x[both]) + (y[m] - np.mean(y[both])) * slope - x[m] for m in both]
+    factor = t.ppf(0.975, 2)
+    half = factor * math.sqrt(sum(move**2 for move in moved) / 2) * math.sqrt(1 + 2 / 4)
+    assert band.moves[both] == pytest.approx(moved)
+    assert math.isnan(band.moves[3])
+    assert (band.half, band.factor) == pytest.approx((half, factor))
+
+
+def test_other_items_move_the_mean_score_by_its_jackknife() -> None:
+    left = np.array([[0.5, 0.52, 0.47], [0.8, 0.83, 0.85], [np.nan, 0.3, 0.3]])
+    band = item_band(left)
+    factor = t.ppf(0.975, 2)
+
+    def square(row: np.ndarray) -> float:
+        return float(2 / 3 * sum((v - row.mean()) ** 2 for v in row))
+
+    squares = [square(left[0]), square(left[1])]
+    assert band.moves[:2] == pytest.approx([factor * math.sqrt(2 * s) for s in squares])
+    assert math.isnan(band.moves[2])
+    assert (band.half, band.factor) == pytest.approx((factor * math.sqrt(sum(squares)), factor))
+    reach = factor * math.sqrt(2 * square(left[:2].mean(axis=0)))
+    assert band.shift is not None
+    assert (band.shift.low, band.shift.high) == pytest.approx((-reach, reach))
+    assert (band.shift.level, item_band(left[:, :1]).shift) == (0.95, None)
+    two = item_band([[0.5, 0.6]])
+    assert two.half == pytest.approx(t.ppf(0.975, 1) * math.sqrt(2 * 0.0025))
+
+
+def test_a_gap_has_students_interval_over_shared_pictures() -> None:
+    first, other = np.array([0.5, 0.52, 0.47]), np.array([0.4, 0.45, 0.35])
+    apart = first - other
+    half = t.ppf(0.975, 2) * math.sqrt(2 / 3 * ((apart - apart.mean()) ** 2).sum())
+    bounds = gap_bounds(0.1, first, other)
+    assert (bounds.low, bounds.high, bounds.level) == pytest.approx((0.1 - half, 0.1 + half, 0.95))
+    two = gap_bounds(0.1, [0.5, 0.6], [0.2, 0.2])
+    assert two.high == pytest.approx(0.1 + t.ppf(0.975, 1) * 0.05)
+    assert math.isnan(gap_bounds(0.1, [0.5], [0.2]).high)

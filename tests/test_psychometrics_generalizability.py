@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from hqm import psychometrics as psy
+from hqm.psychometrics.generalizability import difference_bounds
 from tests.test_psychometrics_consistency import BRENNAN_1
 
 # Brennan 2001, Generalizability Theory, Table 3.1 (synthetic data set 3): ten persons, two
@@ -259,3 +261,228 @@ def test_wrong_arguments_are_refused() -> None:
         psy.d_study(study, {"p": 3})
     with pytest.raises(ValueError, match="1 level"):
         psy.d_study(study, {"i": 0})
+
+
+def ends_of_ting(parts: list[float], df: list[int], level: float) -> tuple[float, float]:
+    """Ting and others (1990), term by term: squares of single mean squares, and of each pair of one
+    that is added and one that is subtracted.
+    """
+    tail = (1 - level) / 2
+
+    def reach(sign: float, first: float, second: float) -> float:
+        moving = [(abs(c), n) for c, n in zip(parts, df, strict=True) if sign * c > 0]
+        holding = [(abs(c), n) for c, n in zip(parts, df, strict=True) if sign * c < 0]
+        square = 0.0
+        for c, n in moving:
+            square += (1 - n / stats.chi2.ppf(first, n)) ** 2 * c**2
+        for c, n in holding:
+            square += (n / stats.chi2.ppf(second, n) - 1) ** 2 * c**2
+        for c, n in moving:
+            for d, k in holding:
+                f = stats.f.ppf(first, n, k)
+                g, h = 1 - n / stats.chi2.ppf(first, n), k / stats.chi2.ppf(second, k) - 1
+                square += ((f - 1) ** 2 - (g * f) ** 2 - h**2) / f * c * d
+        return math.sqrt(max(0.0, square))
+
+    value = sum(parts)
+    low, high = reach(1, 1 - tail, tail), reach(1, tail, 1 - tail)
+    return max(0.0, value - low), max(0.0, value + high)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+@pytest.mark.parametrize(
+    ("parts", "df"),
+    [
+        ([0.6, -0.1], [9, 81]),
+        ([0.6], [9]),
+        ([0.6, 0.2, -0.1, -0.3], [9, 4, 81, 12]),
+        ([0.1, -0.6], [9, 81]),
+        ([0.6, 0.0, -0.1], [9, 1, 81]),
+        ([2.0, -0.01], [2, 3]),
+    ],
+)
+def test_a_difference_of_mean_squares_has_tings_ends(
+    parts: list[float], df: list[int], level: float
+) -> None:
+    known = [(c, n) for c, n in zip(parts, df, strict=True) if c]
+    expected = ends_of_ting([c for c, _ in known], [n for _, n in known], level)
+    assert difference_bounds(parts, df, level) == pytest.approx(expected)
+    # alone, the ends are those of the chi-square
+    if len(parts) == 1:
+        n, tail = df[0], (1 - level) / 2
+        chi = parts[0] * n / stats.chi2.ppf([1 - tail, tail], n)
+        assert difference_bounds(parts, df, level) == pytest.approx(tuple(chi))
+    if level == 0.95:
+        assert difference_bounds(parts, df) == pytest.approx(expected)
+    assert difference_bounds([0.0, 0.0], [3, 4], level) == (0, 0)
+    assert difference_bounds([-0.5], [3], level) == (0, 0)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+@pytest.mark.parametrize("missing", [False, True])
+def test_components_have_the_errors_and_ends_of_a_balanced_design(
+    missing: bool, level: float
+) -> None:
+    """Two items a picture, or unequally many with cells missing: the mean squares are those that
+    the components would make, E MS_s = sum over t that contain s of (cells of t) sigma2_t.
+    """
+    rng = np.random.default_rng(6)
+    pictures = np.array([0, 0, 0, 1, 2, 2, 2]) if missing else np.repeat([0, 1, 2], 2)
+    x = (
+        2 * rng.normal(size=(5, 1))
+        + rng.normal(size=(5, len(pictures)))
+        + rng.normal(size=3)[pictures]
+    )
+    if missing:
+        x[1, 2] = x[3, 5] = np.nan
+    study = psy.g_study(x, ["m", "i"], nested={"i": ("c", pictures)}, level=level)
+    cells = int(np.isfinite(x).sum())
+    items = len(pictures)
+    # what an effect's levels are, and which effects it lies in: an item implies its picture
+    inside = {"m": "m", "c": "c", "i": "ic", "mc": "mc", "mi": "mic"}
+    levels = {"m": 5, "c": 3, "i": items, "mc": 15, "mi": cells}
+    df = {"m": 4, "c": 2, "i": items - 3, "mc": 8}
+    df["mi"] = cells - 1 - sum(df.values())
+    raw = {name: study.component(*name).raw for name in inside}
+    above = {s: [t for t in inside if set(inside[s]) <= set(inside[t])] for s in inside}
+    squares = {s: max(0.0, sum(cells / levels[t] * raw[t] for t in above[s])) for s in inside}
+    names = list(inside)
+    matrix = np.array([[cells / levels[t] if t in above[s] else 0 for t in names] for s in names])
+    inverse = np.linalg.inv(matrix)
+    whole = sum(max(0.0, value) for value in raw.values())
+    for place, name in enumerate(names):
+        component = study.component(*name)
+        parts = [inverse[place, k] * squares[t] for k, t in enumerate(names)]
+        free = [df[t] for t in names]
+        assert (component.df, component.mean_square) == pytest.approx((df[name], squares[name]))
+        variance = sum(2 * part**2 / (n + 2) for part, n in zip(parts, free, strict=True))
+        assert component.se == pytest.approx(math.sqrt(variance))
+        known = [(c, n) for c, n in zip(parts, free, strict=True) if abs(c) > 1e-12]
+        low, high = ends_of_ting([c for c, _ in known], [n for _, n in known], level)
+        cut = max(0.0, component.raw)
+        assert (component.low, component.high) == pytest.approx((min(low, cut), max(high, cut)))
+        assert (component.value, component.share) == pytest.approx((cut, cut / whole))
+        assert component.flags == (("NEGATIVE_COMPONENT",) if component.raw < 0 else ())
+    crowd = sum(n**2 for n in np.bincount(pictures)) / items
+    assert study.nested == (("i", "c", 3, pytest.approx(crowd)),)
+    assert (study.sizes, study.facets, study.level) == ((5, items), ("m", "i"), level)
+    assert (study.observations, study.mean) == (cells, pytest.approx(np.nanmean(x)))
+
+
+def a_study(**changes: object) -> psy.GStudy:
+    """Respondents in families, items in pictures, runs: components that are written down."""
+    values = {
+        ("f",): 0.5, ("m",): 1.5, ("c",): 0.4, ("i",): 0.3, ("k",): 0.2, ("m", "c"): 0.6,
+        ("m", "i"): 0.9, ("f", "i"): 0.1, ("i", "k"): 0.7, ("m", "i", "k"): 1.1,
+    }  # fmt: skip
+    parts = tuple(
+        psy.Component(effect, value, value, 1, 1.0, 0.1) for effect, value in values.items()
+    )
+    settings: dict = {
+        "components": parts, "facets": ("m", "i", "k"), "sizes": (9, 12, 2), "mean": 0.5,
+        "nested": (("m", "f", 3, 3.0), ("i", "c", 4, 3.0)),
+    } | changes  # fmt: skip
+    return psy.GStudy(**settings)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "items", "runs", "pictures"),
+    [
+        (None, 12, 2, 4),
+        ({"i": 30}, 30, 2, 10),
+        ({"i": 30, "c": 5}, 30, 2, 5),
+        ({"c": 6, "k": 1}, 12, 1, 6),
+        ({"k": 7.5}, 12, 7.5, 4),
+    ],
+)
+def test_a_decision_study_divides_each_component_by_its_levels(
+    sizes: dict[str, float] | None, items: float, runs: float, pictures: float
+) -> None:
+    design = psy.d_study(a_study(), sizes)
+    relative = 0.6 / pictures + (0.9 + 0.1) / items + 1.1 / (items * runs)
+    absolute = relative + 0.4 / pictures + 0.3 / items + 0.2 / runs + 0.7 / (items * runs)
+    assert (design.universe, design.relative, design.absolute) == pytest.approx(
+        (2.0, relative, absolute)
+    )
+    assert (design.g, design.phi) == pytest.approx((2 / (2 + relative), 2 / (2 + absolute)))
+    assert design.sizes == (("i", items), ("k", runs))
+    assert psy.d_study(a_study(), {"i": 1, "k": 1}).status == "ok"
+    for wrong in ({"m": 3}, {"f": 3}, {"x": 3}, {"i": 0.9}, {"c": 0}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            psy.d_study(a_study(), wrong)
+
+
+def test_a_decision_study_needs_something_that_varies() -> None:
+    def with_values(**values: float) -> psy.DStudy:
+        parts = tuple(
+            psy.Component(tuple(name), value, value, 1, 1.0, 0.1) for name, value in values.items()
+        )
+        return psy.d_study(a_study(components=parts, nested=()))
+
+    nothing = with_values(m=0.0, i=0.0, mi=0.0)
+    items_alone = with_values(m=0.0, i=1.2, mi=0.0)
+    for design, absolute in ((nothing, 0), (items_alone, 0.1)):
+        assert (design.status, design.universe, design.relative) == ("degenerate", 0, 0)
+        assert design.absolute == pytest.approx(absolute)
+        assert np.isnan([design.g, design.phi]).all()
+        assert design.sizes == (("i", 12), ("k", 2))
+    certain = with_values(m=1.0, i=0.0, mi=0.0)
+    noise = with_values(m=0.0, i=0.0, mi=1.2)
+    assert (certain.g, certain.phi, noise.g, noise.phi) == (1, 1, 0, 0)
+    lost = a_study(status="insufficient", reason="why", components=())
+    assert psy.d_study(lost, {"i": 30}).sizes == (("i", 30), ("k", 2))
+
+
+def test_of_designs_of_one_cost_the_more_reliable_is_taken() -> None:
+    study = a_study()
+    grid = {"k": [1, 2, 4], "i": [8, 4, 2]}
+    phi = {(k, i): psy.d_study(study, {"k": k, "i": i}).phi for k in grid["k"] for i in grid["i"]}
+    exact = phi[2, 4]
+    reached, all_of_it, none = psy.cheapest_designs(
+        study, grid, lambda d: d["i"] * d["k"], targets=(0.1, exact, 0.99)
+    )
+    assert (reached.cost, reached.target, reached.status) == (2, 0.1, "ok")
+    assert reached.design == psy.d_study(study, {"k": 1, "i": 2})
+    among = [(k, i) for (k, i), value in phi.items() if value >= exact]
+    least = min(k * i for k, i in among)
+    best = max((pair for pair in among if pair[0] * pair[1] == least), key=lambda pair: phi[pair])
+    assert (all_of_it.cost, all_of_it.status) == (least, "ok")
+    assert all_of_it.design == psy.d_study(study, dict(zip("ki", best, strict=True)))
+    assert (none.status, none.design, none.target) == ("insufficient", None, 0.99)
+    assert math.isnan(none.cost)
+    assert f"{max(phi.values()):.4g}" in none.reason
+    flat = psy.cheapest_designs(study, grid, lambda d: 1.0, targets=(0.1,))[0]
+    assert flat.design == psy.d_study(study, {"k": 4, "i": 8})
+    assert [plan.target for plan in psy.cheapest_designs(study, grid, lambda d: 1.0)] == [
+        0.8,
+        0.9,
+        0.95,
+    ]
+
+
+def test_a_study_says_which_facet_is_alone() -> None:
+    x = np.random.default_rng(7).normal(size=(3, 4))
+    for scores, status, words in (
+        (x[:1], "insufficient", "1 m x 4 i"),
+        (x[:, :1], "not_applicable", "3 m x 1 i"),
+        (np.where(np.arange(4) == 2, x, np.nan), "not_applicable", "facet i has one level"),
+        (np.full((3, 4), np.nan), "insufficient", "0 m x 0 i"),
+        (1e6 + 1e-5 * x, "degenerate", "equal"),
+    ):
+        study = psy.g_study(scores, ["m", "i"], level=0.9)
+        assert (study.status, study.components, study.level) == (status, (), 0.9)
+        assert words in study.reason
+    assert psy.g_study(1e6 + x, ["m", "i"]).status == "ok"
+    assert psy.g_study(1e-8 * x, ["m", "i"]).status == "ok"
+    alone = psy.g_study(x, ["m", "i"], nested={"i": ("c", [5, 5, 5, 5])})
+    assert (alone.status, "lie in one c" in alone.reason) == ("insufficient", True)
+    for wrong in (["m"], ["m", "m"], ["m", "i", "k"]):
+        with pytest.raises(ValueError, match="name each"):
+            psy.g_study(x, wrong)
+    with pytest.raises(ValueError, match="name each"):
+        psy.g_study(x[0], ["m"])
+    # the labels of levels without a score go with them
+    holes = np.column_stack([x[:, 0], np.full(3, np.nan), x[:, 1:]])
+    whole = psy.g_study(x, ["m", "i"], nested={"i": ("c", list("aabb"))})
+    assert psy.g_study(holes, ["m", "i"], nested={"i": ("c", list("azabb"))}) == whole
+    assert whole.component("i", "m") is whole.component("m", "i")

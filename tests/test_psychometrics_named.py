@@ -2,14 +2,17 @@
 packages print.
 """
 
-from itertools import pairwise
+import math
+from itertools import combinations, pairwise
 
 import numpy as np
 import pingouin
 import pytest
+from scipy import stats
 from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_kappa
 
 from hqm import psychometrics as psy
+from hqm.psychometrics.agreement import agreement_of_counts, kappa_of_counts
 
 SHROUT_FLEISS = [
     [9, 2, 5, 8],
@@ -352,3 +355,252 @@ def test_a_margin_is_declared_or_comes_from_seeds() -> None:
         psy.equivalence(first, first + 0.1 * rng.normal(size=20), m).p for m in (0.02, 0.1, 0.5)
     ]
     assert all(a >= b for a, b in pairwise(values))
+
+
+NAN = math.nan
+
+
+def test_items_agree_where_both_scores_are_there() -> None:
+    x = [[1, 1, 0, 0, NAN, 1], [1, 1, 1, 1, 1, 1], [NAN] * 6, [0, 0, 0, 0, 0, NAN]]
+    y = [[1, 0, 0, 0, 1, NAN], [1, 1, 1, 1, 1, 1], [1] * 6, [1, 1, 0, 0, 1, 1]]
+    study = psy.item_agreement(x, y)
+    assert study.agreement == pytest.approx((0.75, 1, NAN, 0.4), nan_ok=True)
+    # p = 1/2 and q = 1/4: by chance 1/2 agree
+    assert study.kappa == pytest.approx((0.5, NAN, NAN, 0.0), nan_ok=True)
+    assert (study.mean, study.worst, study.mean_kappa) == pytest.approx((2.15 / 3, 0.4, 0.25))
+    for a, b in (([[1, 0.5]], [[1, 1]]), ([[1, 1]], [[1, 2]]), ([[-1, 1]], [[1, 1]])):
+        none = psy.item_agreement(a, b)
+        assert (none.status, none.agreement, none.kappa) == ("not_applicable", (), ())
+        assert np.isnan([none.mean, none.worst, none.mean_kappa]).all()
+    # what only one of them scored is not looked at
+    assert psy.item_agreement([[1, 7]], [[1, NAN]]).agreement == (1,)
+
+
+@pytest.mark.parametrize(
+    ("counts", "agreement", "kappa"),
+    [
+        ((2, 0, 0, 2), 1, 1),
+        ((0, 2, 2, 0), 0, -1),
+        ((1, 1, 1, 1), 0.5, 0),
+        ((4, 1, 2, 3), 0.7, 0.4),
+        ((5, 0, 0, 0), 1, NAN),
+        ((0, 0, 0, 5), 1, NAN),
+        ((0, 5, 0, 0), 0, 0),
+        ((0, 0, 0, 0), NAN, NAN),
+    ],
+)
+def test_kappa_of_counts_by_hand(counts: tuple[int, ...], agreement: float, kappa: float) -> None:
+    assert float(agreement_of_counts(*counts)) == pytest.approx(agreement, nan_ok=True)
+    assert float(kappa_of_counts(*counts)) == pytest.approx(kappa, nan_ok=True)
+
+
+def test_an_icc_is_made_of_mean_squares() -> None:
+    rng = np.random.default_rng(20)
+    x = rng.normal(size=(10, 3)) + rng.normal(size=(10, 1)) + [0.0, 2.0, 4.0]
+    n, k = x.shape
+    rows, columns, grand = x.mean(axis=1), x.mean(axis=0), x.mean()
+    msr = k * sum((row - grand) ** 2 for row in rows) / (n - 1)
+    msc = n * sum((column - grand) ** 2 for column in columns) / (k - 1)
+    rest = [(x[m, j] - rows[m] - columns[j] + grand) ** 2 for m in range(n) for j in range(k)]
+    mse = sum(rest) / ((n - 1) * (k - 1))
+    msw = sum((x[m, j] - rows[m]) ** 2 for m in range(n) for j in range(k)) / (n * (k - 1))
+    study = psy.icc(x)
+    assert (study.ms_columns, study.ms_error, study.n, study.k) == pytest.approx((msc, mse, n, k))
+    single = {
+        "a1": (msr - mse) / (msr + (k - 1) * mse + k * (msc - mse) / n),
+        "c1": (msr - mse) / (msr + (k - 1) * mse),
+        "one_way": (msr - msw) / (msr + (k - 1) * msw),
+        "ak": (msr - mse) / (msr + (msc - mse) / n),
+        "ck": (msr - mse) / msr,
+        "one_way_k": (msr - msw) / msr,
+    }
+    assert {name: getattr(study, name).value for name in single} == pytest.approx(single)
+    assert study.sem_consistency == pytest.approx(math.sqrt(mse))
+    assert study.sem_agreement == pytest.approx(math.sqrt(mse + (msc - mse) / n))
+    assert study.mdc95 == pytest.approx(1.96 * math.sqrt(2) * study.sem_agreement)
+    # a mean of each administration that is closer than chance adds no error
+    still = psy.icc(x - columns)
+    assert still.sem_agreement == still.sem_consistency == pytest.approx(math.sqrt(mse))
+    assert still.a1.value > still.c1.value
+
+
+def test_respondents_without_a_score_leave_with_their_labels() -> None:
+    rng = np.random.default_rng(21)
+    x = rng.normal(size=(12, 3)) + 2 * rng.normal(size=(12, 1))
+    holes = np.vstack([x[:4], [[1, NAN, 2]], x[4:], [[NAN, 0, 0]]])
+    names = list("aabbccddeeff")
+    with_holes = [*names[:4], "g", *names[4:], "h"]
+    for whole, part in (
+        (psy.icc(x, families=names).a1, psy.icc(holes, families=with_holes).a1),
+        (psy.kendall_w(x, families=names).w, psy.kendall_w(holes, families=with_holes).w),
+        (
+            psy.concordance(x[:, 0], x[:, 1], families=names).ccc,
+            psy.concordance(
+                np.where(np.arange(14) == 13, NAN, holes[:, 0]), holes[:, 1], families=with_holes
+            ).ccc,
+        ),
+    ):
+        assert part == whole
+        assert (part.n, math.isfinite(part.low)) == (12, True)
+        assert part.method.startswith("families")
+    # of W there is a bound from eight respondents on, for which 0 is the lowest
+    orders = np.array([rng.permutation(9) for _ in range(3)]).T.astype(float)
+    assert psy.kendall_w(orders).w.low == 0
+    assert math.isnan(psy.kendall_w(orders[:7]).w.low)
+    assert psy.kendall_w(orders, level=0.8).w.level == 0.8
+
+
+def test_respondents_who_do_not_differ_have_no_icc() -> None:
+    same = psy.icc(np.full((5, 3), 0.1))
+    # the same three scores in another order: their means are equal up to rounding
+    turned = psy.icc([[0.1, 0.2, 0.3], [0.3, 0.1, 0.2], [0.2, 0.3, 0.1], [0.3, 0.2, 0.1]])
+    for study in (same, turned):
+        forms = {name: getattr(study, name) for name in FORMS}
+        assert {form.status for form in forms.values()} == {"degenerate"}
+        assert math.isnan(study.mdc95)
+    assert same.a1.reason != turned.a1.reason
+    assert (turned.n, turned.k) == (4, 3)
+    for scores in ([[1, 2], [3, 4]], [[1], [2], [3]]):
+        assert psy.icc(scores).a1.status == "insufficient"
+    alike = psy.icc(np.array([[0.1, 0.1], [0.7, 0.7], [0.3, 0.3]]))
+    assert (alike.a1.value, alike.c1.value, alike.one_way.value) == (1, 1, 1)
+    assert (alike.ms_error, alike.ms_columns, alike.mdc95) == (0, 0, 0)
+    shifted = psy.icc(np.array([[0.1, 0.4], [0.7, 1.0], [0.3, 0.6]]))
+    assert (shifted.c1.value, shifted.ms_error) == (1, 0)
+    assert shifted.ms_columns == pytest.approx(0.135)
+
+
+@pytest.mark.parametrize("k", [2, 3, 10])
+@pytest.mark.parametrize("value", [-0.09, 0.0, 0.4, 1.0])
+def test_the_mean_of_scores_is_lengthened_by_spearman_and_brown(k: int, value: float) -> None:
+    def longer(r: float) -> float:
+        return k * r / (1 + (k - 1) * r)
+
+    single = psy.Coefficient(
+        value, -0.05, math.inf, 9, 0.9, "m", fixed=psy.Bounds(-0.02, 0.9, "f"), se=0.1, raw=0.2
+    )
+    mean = psy.icc_of_mean(single, k)
+    assert (mean.value, mean.low) == pytest.approx((longer(value), longer(-0.05)))
+    assert (mean.high, mean.n, mean.level, mean.method) == (math.inf, 9, 0.9, "m")
+    assert mean.fixed is not None
+    assert (mean.fixed.low, mean.fixed.high) == pytest.approx((longer(-0.02), longer(0.9)))
+    assert np.isnan([mean.se, mean.raw]).all()
+    lowest = -1 / (k - 1)
+    open_ended = psy.icc_of_mean(
+        psy.Coefficient(value, lowest, 0.9, fixed=psy.Bounds(lowest, 0.9, "f")), k
+    )
+    assert np.isnan([open_ended.low, open_ended.high]).all()
+    assert open_ended.fixed is None
+    none = psy.icc_of_mean(psy.Coefficient(lowest, n=9), k)
+    assert (none.status, none.n) == ("degenerate", 9)
+    for untouched in (psy.Coefficient.absent("insufficient", "few", 2), single):
+        assert psy.icc_of_mean(untouched, 1) is untouched
+    doubtful = psy.Coefficient(0.4, n=9, status="not_informative", reason="why")
+    assert psy.icc_of_mean(doubtful, k).value == pytest.approx(longer(0.4))
+    assert psy.icc_of_mean(doubtful, k).status == "not_informative"
+    few = psy.Coefficient.absent("insufficient", "few", 2)
+    assert psy.icc_of_mean(few, k) is few
+
+
+def test_concordance_is_correlation_times_accuracy() -> None:
+    rng = np.random.default_rng(22)
+    x = rng.normal(size=9)
+    for y in (x + 0.5, 2 * x, x + rng.normal(size=9), -x, 3 - 0.5 * x):
+        study = psy.concordance(x, y)
+        v, u = y.std() / x.std(), (y.mean() - x.mean()) / math.sqrt(x.std() * y.std())
+        accuracy = 2 / (v + 1 / v + u**2)
+        assert study.bias_correction == pytest.approx(accuracy)
+        r = stats.pearsonr(x, y).statistic
+        assert study.ccc.value == pytest.approx(r * accuracy)
+    for _ in range(20):
+        again = rng.normal(size=9)
+        study = psy.concordance(again, again)
+        assert (study.ccc.value, study.bias_correction) == (1.0, pytest.approx(1.0))
+        assert math.isnan(study.ccc.low)
+    none = psy.concordance([1, 2, NAN, 3], [1, NAN, 2, 3])
+    assert (none.ccc.status, none.ccc.n) == ("insufficient", 2)
+    assert math.isnan(none.bias_correction)
+    assert psy.concordance(x, x + rng.normal(size=9), level=0.8).ccc.level == 0.8
+
+
+@pytest.mark.parametrize(("respondents", "administrations"), [(3, 2), (4, 3), (9, 5)])
+def test_w_stands_for_the_mean_rank_correlation(respondents: int, administrations: int) -> None:
+    x = np.random.default_rng(23).normal(size=(respondents, administrations))
+    pairs = combinations(range(administrations), 2)
+    mean = np.mean([stats.spearmanr(x[:, a], x[:, b]).statistic for a, b in pairs])
+    study = psy.kendall_w(x)
+    assert study.mean_spearman == pytest.approx(mean)
+    assert study.w.value == pytest.approx((1 + (administrations - 1) * mean) / administrations)
+    # ties are corrected as in Friedman's test
+    tied = np.round(x)
+    if not (np.ptp(tied, axis=0) == 0).any() and administrations > 2:
+        friedman = stats.friedmanchisquare(*tied).statistic
+        expected = friedman / (administrations * (respondents - 1))
+        assert psy.kendall_w(tied).w.value == pytest.approx(expected)
+    few = psy.kendall_w(x[:2]), psy.kendall_w(x[:, :1])
+    assert {study.w.status for study in few} == {"insufficient"}
+    assert [study.w.n for study in few] == [2, respondents]
+    equal = psy.kendall_w(np.column_stack([x, np.ones(respondents)]))
+    assert (equal.w.status, equal.w.n) == ("degenerate", respondents)
+    assert math.isnan(equal.mean_spearman)
+
+
+@pytest.mark.parametrize("size", [1.0, 1.99, 2.0, 2.5, 7.0, 99.0])
+@pytest.mark.parametrize(("level", "multiplier"), [(0.95, 1.96), (0.8, 2.5)])
+def test_limits_of_agreement_are_known_as_well_as_the_independent_respondents_say(
+    size: float, level: float, multiplier: float
+) -> None:
+    x = np.array([1.0, 2.0, 4.0, 5.0, 9.0, NAN, 7.0, 3.0])
+    y = np.array([1.5, 2.0, 4.7, 5.2, 9.9, 4.0, NAN, 2.8])
+    study = psy.bland_altman(x, y, n_effective=size, level=level, multiplier=multiplier)
+    both = [0, 1, 2, 3, 4, 7]
+    d, mean = y[both] - x[both], (x[both] + y[both]) / 2
+    s, size = d.std(ddof=1), min(size, 6)
+    ends = study.bias.value, study.lower.value, study.upper.value, study.deviation
+    assert ends == pytest.approx(
+        (d.mean(), d.mean() - multiplier * s, d.mean() + multiplier * s, s)
+    )
+    line = stats.linregress(mean, d)
+    assert (study.slope.value, study.slope.n, study.slope.level) == pytest.approx(
+        (line.slope, 6, level)
+    )
+    assert {part.n for part in (study.bias, study.lower, study.upper)} == {6}
+    assert {part.level for part in (study.bias, study.lower, study.upper)} == {level}
+    if size > 2:
+        half = stats.t.ppf(0.5 + level / 2, size - 2) * line.stderr * math.sqrt(6 / size)
+        assert (study.slope.high - line.slope, line.slope - study.slope.low) == pytest.approx(
+            (half, half)
+        )
+    else:
+        assert np.isnan([study.slope.low, study.slope.high, study.slope.se]).all()
+    if size < 2:
+        for part in (study.bias, study.lower, study.upper):
+            assert np.isnan([part.low, part.high]).all()
+        return
+    root = math.sqrt(size)
+    half = stats.t.ppf(0.5 + level / 2, size - 1) * s / root
+    assert (study.bias.low, study.bias.high) == pytest.approx((d.mean() - half, d.mean() + half))
+    near, far = (
+        s * stats.nct.ppf(tail, size - 1, multiplier * root) / root
+        for tail in (0.5 - level / 2, 0.5 + level / 2)
+    )
+    assert (study.upper.low, study.upper.high) == pytest.approx((d.mean() + near, d.mean() + far))
+    assert (study.lower.low, study.lower.high) == pytest.approx((d.mean() - far, d.mean() - near))
+
+
+def test_differences_without_spread_have_a_bias_and_no_limits() -> None:
+    x = np.array([0.1, 0.4, 0.35, 0.8, 0.6])
+    for unit in (1.0, 1e-3, 1e6):
+        study = psy.bland_altman(unit * x, unit * x + 0.3 * unit, level=0.9)
+        assert (study.status, study.deviation) == ("degenerate", 0)
+        assert (study.bias.value, study.bias.n, study.bias.level) == pytest.approx(
+            (0.3 * unit, 5, 0.9)
+        )
+        assert {study.lower.status, study.upper.status} == {"degenerate"}
+        assert (study.slope.value, study.slope.status) == (pytest.approx(0, abs=1e-12), "ok")
+    moved = psy.bland_altman(x, x + np.array([0.3, 0.3, 0.3, 0.3, 0.3 + 1e-9]))
+    assert moved.status == "ok"
+    few = psy.bland_altman(x[:4], x[:4] + np.array([0.1, 0.2, 0.1, 0.3]))
+    parts = few.bias, few.lower, few.upper, few.slope
+    assert {part.status for part in parts} == {few.status} == {"insufficient"}
+    assert (few.bias.n, math.isnan(few.deviation)) == (4, True)

@@ -332,24 +332,31 @@ def test_who_makes_a_correlation_is_found_by_leaving_each_out() -> None:
 
 def test_the_top_half_by_hand() -> None:
     x = np.array([0.9, 0.2, 0.85, np.nan, 0.4, 0.8, 0.3, 0.7])
-    result = psy.range_restriction(x, lambda rows: 0.9 if len(rows) == 7 else float(rows.sum()))
+    result = psy.range_restriction(x)
     best = np.array([0.9, 0.85, 0.8, 0.7])
     known = x[np.isfinite(x)]
     u = best.std(ddof=1) / known.std(ddof=1)
     assert (result.sd, result.sd_top, result.u) == pytest.approx(
         (known.std(ddof=1), best.std(ddof=1), u)
     )
-    assert (result.n, result.n_top, result.observed) == (7, 4, 0 + 2 + 5 + 7)
-    assert result.expected == pytest.approx(1 - 0.1 / u**2)
+    assert (result.n, result.n_top, result.status) == (7, 4, "ok")
     assert result.flags == ("RANGE_INFLATED",)
     low = psy.range_restriction(x, higher_is_better=False)
     worst = np.array([0.2, 0.3, 0.4, 0.7])
     assert low.sd_top == pytest.approx(worst.std(ddof=1))
-    assert math.isnan(low.observed)
-    assert psy.range_restriction([1.0, 1, 1, 0, 0]).status == "degenerate"
-    assert psy.range_restriction([1.0] * 6).status == "degenerate"
-    even = psy.range_restriction([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
-    assert even.flags == (("RANGE_INFLATED",) if even.sd > 1.5 * even.sd_top else ())
+    # with u just below and just above two thirds
+    for lowest, inflated in ((0.0, True), (0.05, False)):
+        plain = psy.range_restriction([lowest, 0.4, 0.4, 0.5, 0.7, 0.9])
+        assert plain.flags == (("RANGE_INFLATED",) if inflated else ())
+        assert (plain.u < 2 / 3) == inflated
+        assert plain.u == pytest.approx(2 / 3, abs=0.03)
+    for equal, top in (([1.0, 1, 1, 0, 0], 0.0), ([1.0] * 6, 0.0)):
+        none = psy.range_restriction(equal)
+        assert (none.status, none.sd_top, none.n_top) == ("degenerate", top, 3)
+        assert none.sd == pytest.approx(np.std(equal, ddof=1))
+        assert math.isnan(none.u)
+    few = psy.range_restriction([1.0, 2, 3, math.nan, 4])
+    assert (few.status, few.n, few.n_top) == ("insufficient", 4, 2)
 
 
 def test_families_count_as_fewer_by_kishs_formula() -> None:

@@ -3,13 +3,24 @@ refused.
 """
 
 import math
+from collections import Counter, defaultdict
+from itertools import product
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from hqm import psychometrics as psy
 from hqm.psychometrics.consistency import relative_error
-from hqm.psychometrics.variance_components import crowds_at_a_bound, linear_bounds, mean_variance
+from hqm.psychometrics.variance_components import (
+    Design,
+    agreement_bounds,
+    crossed_components,
+    crowds_at_a_bound,
+    error_bounds,
+    linear_bounds,
+    mean_variance,
+)
 from tests.conftest import counts
 from tests.messages import text_of
 from tests.perf.coverage_worlds import World, draw_respondents, draw_study
@@ -227,3 +238,197 @@ def test_others_need_eight_respondents_and_five_families() -> None:
 def test_never_narrower_keeps_what_has_no_second_interval() -> None:
     value = psy.Coefficient(0.5, 0.4, 0.6)
     assert psy.never_narrower(value) == value
+
+
+@pytest.mark.parametrize("counted", [None, 3.5, 1.0, 40.0])
+def test_the_variance_of_a_mean_by_loops(counted: float | None) -> None:
+    rng = np.random.default_rng(8)
+    x = rng.normal(0.5, 0.1, 5)
+    left = x[:, None] + 0.01 * rng.normal(size=(5, 12)) + 0.05 * rng.normal(size=12)
+    size = min(counted or 5, 5)
+    over = sum((v - x.mean()) ** 2 for v in x) / 4 / size
+    moved = [[v - row.mean() for v in row] for row in left]
+    common = [sum(moved[m][c] for m in range(5)) / 5 for c in range(12)]
+    items = 11 / 12 * sum(v**2 for v in common)
+    apart = 11 / 12 * sum((moved[m][c] - common[c]) ** 2 for m in range(5) for c in range(12)) / 20
+    result = mean_variance(x, left, n_effective=counted)
+    both = over + items - apart
+    assert both > max(over, items), "none of the three is cut"
+    assert (result.respondents, result.items, result.both) == pytest.approx((over, items, both))
+    assert result.df_items == 11
+    freedom = both**2 / (over**2 / max(size - 1, 1e-9) + items**2 / 11)
+    assert result.df_both == pytest.approx(freedom)
+    for unknown in (None, left[:, :9], np.where(np.arange(12) == 3, np.nan, left)):
+        alone = mean_variance(x, unknown, n_effective=counted)
+        assert (alone.respondents, alone.both) == pytest.approx((over, over))
+        assert alone.df_both == size - 1
+        assert np.isnan([alone.items, alone.df_items]).all()
+
+
+def test_a_mean_is_known_no_better_than_by_either_way_alone() -> None:
+    rng = np.random.default_rng(9)
+    own = rng.normal(size=(4, 12))
+    noise = np.array([0.1, 0.1, 0.1, 0.1])[:, None] + own - own.mean(axis=0)
+    for values, left in (([0.1] * 4, noise), ([0.1, 0.2, 0.3, 0.4], noise)):
+        result = mean_variance(values, left)
+        assert result.both == pytest.approx(max(result.respondents, result.items))
+    nothing = mean_variance([0.5] * 4, np.full((4, 12), 0.5))
+    assert (nothing.respondents, nothing.items, nothing.both) == (0, 0, 0)
+    assert (nothing.df_items, nothing.df_both) == (11, 3)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_intervals_over_items_are_students_by_the_jackknife(level: float) -> None:
+    left = np.log(0.2) + 0.05 * np.random.default_rng(10).normal(size=11)
+    half = stats.t.ppf(0.5 + level / 2, 10) * math.sqrt(10 / 11 * ((left - left.mean()) ** 2).sum())
+    bounds = error_bounds(0.2, left, level)
+    assert bounds is not None
+    assert (bounds.low, bounds.high) == pytest.approx(
+        (1 - 0.2 * math.exp(half), 1 - 0.2 * math.exp(-half))
+    )
+    assert bounds.level == level
+    for ratio, values in ((0.0, left), (math.nan, left), (0.2, left[:9])):
+        assert error_bounds(ratio, values, level) is None
+    assert error_bounds(0.2, np.append(left, -math.inf), level) is None
+    assert error_bounds(0.2, left[:10], level) is not None
+    plain = linear_bounds(0.3, left, level)
+    assert plain is not None
+    assert (plain.low, plain.high, plain.level) == pytest.approx((0.3 - half, 0.3 + half, level))
+    for value, low, high in ((0.95, 0.95 - half, 1.0), (-0.95, -1.0, -0.95 + half)):
+        cut = linear_bounds(value, left, level)
+        assert cut is not None
+        assert (cut.low, cut.high) == pytest.approx((low, high))
+    assert linear_bounds(0.3, left[:10]) is not None
+    assert linear_bounds(0.3, np.append(left, np.nan)) is None
+    if level == 0.95:
+        assert linear_bounds(0.3, left) == plain
+
+
+def test_an_agreement_that_is_undefined_somewhere_has_no_interval() -> None:
+    rng = np.random.default_rng(11)
+    left = 0.7 + 0.01 * rng.normal(size=12)
+    x, y = rng.normal(0.5, 0.3, (2, 4, 1)) + 0.001 * rng.normal(size=(2, 4, 12))
+    assert agreement_bounds(0.7, left, x, y) is not None
+    for value, values in (
+        (1.0, left),
+        (0.7, np.where(np.arange(12) == 3, 1.0, left)),
+        (0.7, np.where(np.arange(12) == 3, np.nan, left)),
+        (0.7, left[:9]),
+    ):
+        assert agreement_bounds(value, values, x, y) is None
+    still = np.full_like(x, 0.5)
+    # in one unit the other administration still has a spread
+    assert agreement_bounds(0.7, left, x, still) is not None
+    for first, other in ((x, still), (still, x), (still, still)):
+        assert agreement_bounds(0.7, left, first, other, scaled=True) is None
+    assert agreement_bounds(0.7, left, still, still) is None
+    assert agreement_bounds(0.7, -np.exp(9.0 * np.arange(12)), x, y) is None, "it reaches too far"
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+@pytest.mark.parametrize("which", ["neither", "first", "other"])
+def test_more_of_the_jackknife_stays_where_scores_crowd_at_a_bound(
+    which: str, level: float
+) -> None:
+    """All the noise is found twice, so that the least that stays decides: half, or .8."""
+    rng = np.random.default_rng(12)
+    calm, tight = np.array([0.4, 0.5, 0.6, 0.7]), np.array([0.99, 0.985, 0.97, 0.94])
+    x, y = (
+        (tight if which == name else calm)[:, None] + 0.01 * rng.normal(size=(4, 12))
+        for name in ("first", "other")
+    )
+    left = 0.7 + 0.001 * rng.normal(size=12)
+    whole = 11 / 12 * ((np.log(1 - left) - np.log(1 - left).mean()) ** 2).sum()
+    for scaled in (False, True):
+        least = 0.5 if which == "neither" or scaled else 0.8
+        freedom = max(11 * least**2, 2)
+        half = stats.t.ppf(0.5 + level / 2, freedom) * math.sqrt(whole * least)
+        bounds = agreement_bounds(0.7, left, x, y, scaled=scaled, level=level)
+        assert bounds is not None
+        assert (bounds.low, bounds.high) == pytest.approx(
+            (1 - 0.3 * math.exp(half), 1 - 0.3 * math.exp(-half))
+        )
+        assert bounds.level == level
+
+
+def test_effects_stand_in_order_and_levels_are_those_that_were_seen() -> None:
+    x = np.random.default_rng(13).normal(size=(3, 4, 2))
+    x[0, 1] = np.nan
+    x[2, 3, 1] = np.nan
+    pictures = {"i": ("c", ["b", "a", "b", "a"])}
+    moments = crossed_components(x, ["m", "i", "k"], nested=pictures)
+    levels = dict(zip(moments.effects, moments.levels, strict=True))
+    assert list(levels.items()) == [
+        (("m",), 3), (("i",), 4), (("c",), 2), (("k",), 2),
+        (("m", "i"), 11), (("m", "c"), 6), (("m", "k"), 6), (("i", "k"), 8), (("c", "k"), 4),
+        (("m", "c", "k"), 12), (("m", "i", "k"), 21),
+    ]  # fmt: skip
+    assert (moments.observations, moments.singular) == (21, False)
+    assert moments.mean == pytest.approx(np.nanmean(x))
+    # every item in a picture of its own is no nesting, and the order of labels is none
+    own = crossed_components(x, ["m", "i", "k"], nested={"i": ("c", list("dbac"))})
+    plain = crossed_components(x, ["m", "i", "k"])
+    assert own.effects == plain.effects
+    assert own.values == pytest.approx(plain.values)
+    order = [1, 3, 0, 2]
+    turned = crossed_components(x[:, order], ["m", "i", "k"], nested={"i": ("c", list("aabb"))})
+    assert turned.values == pytest.approx(moments.values)
+    some = crossed_components(x, ["m", "i", "k"], nested=pictures, effects=[["c"], ["k", "m"]])
+    assert some.effects == (("c",), ("m", "k"), ("m", "i", "k"))
+    nothing = crossed_components(np.full((2, 2), np.nan), ["m", "i"])
+    assert (nothing.observations, nothing.singular) == (0, True)
+    assert math.isnan(nothing.mean)
+    for wrong in (["m", "i"], ["m", "i", "m"]):
+        with pytest.raises(ValueError, match="a name each"):
+            crossed_components(x, wrong)
+    with pytest.raises(ValueError, match="one label"):
+        crossed_components(x, ["m", "i", "k"], nested={"i": ("c", list("ab"))})
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_the_equations_of_moments_by_loops(nested: bool) -> None:
+    """T_s and its coefficients summed cell by cell, with cells missing; respondents in families or
+    items in pictures.
+    """
+    rng = np.random.default_rng(14)
+    x = rng.normal(size=(5, 6))
+    x[rng.random(x.shape) < 0.2] = np.nan
+    groups = {"m": np.array([0, 0, 1, 1, 2]), "i": np.array([0, 1, 1, 2, 2, 2])}
+    cells = [(m, i) for m, i in product(range(5), range(6)) if np.isfinite(x[m, i])]
+    names = {"m": ("f", groups["m"]), "i": ("c", groups["i"])} if nested else {}
+    moments = crossed_components(x, ["m", "i"], nested=names)
+
+    def level(effect: tuple[str, ...], m: int, i: int) -> tuple[int, ...]:
+        of = {"m": m, "i": i, "f": groups["m"][m], "c": groups["i"][i]}
+        return tuple(int(of[name]) for name in effect)
+
+    count, mean = len(cells), np.nanmean(x)
+
+    def row(effect: tuple[str, ...]) -> list[float]:
+        totals, sizes = defaultdict(float), Counter()
+        for cell in cells:
+            totals[level(effect, *cell)] += x[cell] - mean
+            sizes[level(effect, *cell)] += 1
+        made = []
+        for other in moments.effects:
+            joint = Counter((level(effect, *cell), level(other, *cell)) for cell in cells)
+            made.append(sum(n**2 / sizes[s] for (s, _), n in joint.items()))
+        return [*made, sum(totals[s] ** 2 / sizes[s] for s in sizes)]
+
+    grand = row(())
+    equations = np.array([np.subtract(row(effect), grand) for effect in moments.effects])
+    assert moments.values == pytest.approx(np.linalg.solve(equations[:, :-1], equations[:, -1]))
+    assert (moments.observations, moments.mean) == (count, pytest.approx(mean))
+
+
+def test_a_design_that_falls_apart_without_a_block_has_no_components_there() -> None:
+    pair = np.array([[1.0, 2, 4], [2, 2, 3]])
+    assert np.isnan(Design(pair, ["m", "i"], {}, None).without_each("m")).all()
+    assert np.isnan(Design(pair[:1], ["m", "i"], {}, None).without_each("m")).all()
+    apart = np.where(np.eye(4, dtype=bool), 1.0, np.nan)
+    assert np.isnan(Design(apart, ["m", "i"], {}, None).without_each("i")).all()
+    three = np.array([[1.0, 2, 4], [2, 2, 3], [0, 5, 1]])
+    some = Design(three, ["m", "i"], {}, None).without_each("m")
+    for which in range(3):
+        again = crossed_components(np.delete(three, which, axis=0), ["m", "i"])
+        assert some[which] == pytest.approx(again.values)

@@ -12,9 +12,7 @@ import numpy as np
 from scipy.special import nctdtrit, stdtrit
 
 from hqm.psychometrics.correlation import paired, refusal_of_pair
-from hqm.psychometrics.distributions import (
-    average_ranks,
-)
+from hqm.psychometrics.distributions import average_ranks
 from hqm.psychometrics.families import (
     Relatives,
     at_least,
@@ -121,12 +119,10 @@ def kappa_of_counts(
     -0.0526
     """
     agreement = agreement_of_counts(both, first_only, second_only, neither)
-    p, q = (np.add(both, only) for only in (first_only, second_only))
-    total = np.add(p, np.add(second_only, neither))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        p, q = p / total, q / total
-        chance = p * q + (1 - p) * (1 - q)
-        return np.where(chance < 1 - 1e-12, (agreement - chance) / (1 - chance), np.nan)
+    total = np.add(np.add(both, first_only), np.add(second_only, neither))
+    p, q = (ratio(np.add(both, only), total) for only in (first_only, second_only))
+    chance = p * q + (1 - p) * (1 - q)
+    return ratio(agreement - chance, 1 - chance)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,11 +211,11 @@ def icc(
             n,
             k,
         )
-    if is_constant(x.mean(axis=1)) and is_constant(x.ravel()):
-        return _absent("degenerate", "all scores are the same", n, k)
+    if is_constant(x.mean(axis=1)):
+        same = is_constant(x.ravel())
+        reason = "all scores are the same" if same else "the respondents do not differ"
+        return _absent("degenerate", reason, n, k)
     msr, msc, mse = mean_squares(x)
-    if msr == 0.0:
-        return _absent("degenerate", "the respondents do not differ", n, k)
     relatives = Relatives(tuple(families), n_effective).of(complete)
     of_one = _of_one(msr, msc, mse, n, k)
 
@@ -279,7 +275,7 @@ def _of_one(msr: float, msc: float, mse: float, n: int, k: int) -> tuple[float, 
     msw = ((k - 1) * msc + (n - 1) * (k - 1) * mse) / (n * (k - 1))
     agreement = (msr - mse) / (msr + (k - 1) * mse + k * (msc - mse) / n)
     consistency, one_way = ((msr - error) / (msr + (k - 1) * error) for error in (mse, msw))
-    return min(agreement, 1.0), consistency, one_way
+    return agreement, consistency, one_way
 
 
 def icc_of_mean(single: Coefficient, k: int) -> Coefficient:
@@ -401,14 +397,11 @@ class KendallW:
     mean_spearman: float = math.nan
 
 
-def kendall_w(
-    scores: ArrayLike, *, families: Sequence[str] | None = None, level: float = 0.95
-) -> KendallW:
+def kendall_w(scores: ArrayLike, *, families: Sequence[str] = (), level: float = 0.95) -> KendallW:
     """Kendall's W: how alike several administrations rank the respondents.
 
-    1 means that every administration gives the same order, 0 that the orders have nothing in
-    common. Two orders cannot disagree as a whole of three can, so W is meant for three
-    administrations and more; with two use Spearman.
+    1 means that all give the same order, 0 that the orders have nothing in common. With two use
+    Spearman: they cannot disagree as a whole of three can.
 
         W = 12 S / (K^2 (M^3 - M) - K sum T),   S = sum_m (R_m - mean R)^2,
         T = sum over ties (t^3 - t);        mean Spearman = (K W - 1) / (K - 1)
@@ -419,9 +412,7 @@ def kendall_w(
     - `families`: (respondents,): relatives are left out together (`at_least`).
 
     The status is `insufficient` for fewer than 3 respondents or 2 administrations, `degenerate`
-    when an administration ties all respondents.
-
-    Kendall's own example with ties, ten objects ranked by three judges:
+    when an administration ties all respondents. Kendall's own example with ties:
 
     >>> a = [1, 4.5, 2, 4.5, 3, 7.5, 6, 9, 7.5, 10]
     >>> b = [2.5, 1, 2.5, 4.5, 4.5, 8, 9, 6.5, 10, 6.5]
@@ -431,7 +422,7 @@ def kendall_w(
     """
     x = shaped(scores, "respondents, administrations")
     complete = np.isfinite(x).all(axis=1)
-    relatives = Relatives(tuple(() if families is None else families)).of(complete)
+    relatives = Relatives(tuple(families)).of(complete)
     x = x[complete]
     m, k = x.shape
     if m < 3 or k < 2:
@@ -452,8 +443,7 @@ def _w(x: Array) -> Array:
     squares = ((ranks.sum(axis=2) - k * (m + 1) / 2) ** 2).sum(axis=1)
     # a column's sum of squared mid-ranks is (m^3 - m - T) / 12 + m (m + 1)^2 / 4
     untied = 12 * ((ranks - (m + 1) / 2) ** 2).sum(axis=(1, 2))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(untied > 0, 12 * squares / (k * untied), np.nan))
+    return ratio(12 * squares, k * untied)
 
 
 @dataclass(frozen=True, slots=True)
@@ -524,7 +514,7 @@ def bland_altman(
         reason = f"limits of agreement need 5 respondents, there are {n}"
         none = Coefficient.absent("insufficient", reason, n)
         return BlandAltman(none, math.nan, none, none, none, status="insufficient", reason=reason)
-    size = max(size_of(n, n_effective), 1.0)
+    size = size_of(n, n_effective)
     difference, mean = b - a, (a + b) / 2
     slope = _slope(mean, difference, size, level)
     bias = float(difference.mean())
@@ -566,9 +556,9 @@ def _slope(mean: Array, difference: Array, size: float, level: float) -> Coeffic
     u, v = mean - mean.mean(), difference - difference.mean()
     spread = float(np.dot(u, u))
     value = float(np.dot(u, v)) / spread
-    residual = v - value * u
-    error = math.sqrt(float(np.dot(residual, residual)) / (n - 2) / spread * n / size)
     if size <= 2:
         return Coefficient(value, n=n, level=level, method="t")
+    residual = v - value * u
+    error = math.sqrt(float(np.dot(residual, residual)) / (n - 2) / spread * n / size)
     half = float(stdtrit(size - 2, 0.5 + level / 2)) * error
     return Coefficient(value, value - half, value + half, n, level, "t", se=error)

@@ -18,7 +18,15 @@ from scipy.special import stdtrit
 
 from hqm.psychometrics.agreement import mean_squares
 from hqm.psychometrics.resampling import jackknife_error, jackknife_variance
-from hqm.psychometrics.result import Array, ArrayLike, Bounds, Outcome, normal_quantile, shaped
+from hqm.psychometrics.result import (
+    Array,
+    ArrayLike,
+    Bounds,
+    Outcome,
+    is_constant,
+    normal_quantile,
+    shaped,
+)
 
 FEWEST_MOVES = 4
 """Fewer respondents have their moves shown, but no band."""
@@ -44,9 +52,7 @@ class ErrorBand(Outcome):
     any_wording: float = math.nan
 
 
-def rerun_band(
-    noise: ArrayLike, items: ArrayLike | None = None, *, level: float = 0.95
-) -> ErrorBand:
+def rerun_band(noise: ArrayLike, items: ArrayLike | None = None) -> ErrorBand:
     """Return the band of another seed: 1.96 sqrt(2 (v + .5 / n^2)), in the mean square for all.
 
     - `noise`: (respondents,): the variance of one run's score over seeds.
@@ -56,10 +62,10 @@ def rerun_band(
     if items is not None:
         # one whose few reruns happened to agree has no band of nothing
         variance = variance + 0.5 / shaped(items, "respondents", "items") ** 2
-    return _from_variances(2 * variance, normal_quantile(level))
+    return _from_variances(2 * variance, normal_quantile(0.95))
 
 
-def item_band(without: ArrayLike, *, level: float = 0.95) -> ErrorBand:
+def item_band(without: ArrayLike) -> ErrorBand:
     """Return the band of as many other items: t(J - 1) sqrt(2 SE^2), pictures as clusters.
 
     SE^2 is the delete-one-picture jackknife of each score; the shift is 0, give or take what other
@@ -73,16 +79,14 @@ def item_band(without: ArrayLike, *, level: float = 0.95) -> ErrorBand:
         return _absent(
             np.full(len(left), np.nan), "other items need scores on two pictures or more"
         )
-    factor = float(stdtrit(pictures - 1, 0.5 + level / 2))
+    factor = _student(pictures - 1)
     reach = factor * math.sqrt(2) * jackknife_error(left[seen].mean(axis=0))
     band = _from_variances(2 * jackknife_variance(left), factor)
-    shift = Bounds(-reach, reach, "cluster jackknife", level)
+    shift = Bounds(-reach, reach, "cluster jackknife")
     return ErrorBand(half=band.half, moves=band.moves, factor=factor, shift=shift)
 
 
-def change_band(
-    moves: ArrayLike, *, n_effective: float | None = None, level: float = 0.95
-) -> ErrorBand:
+def change_band(moves: ArrayLike, *, n_effective: float | None = None) -> ErrorBand:
     """Return the band of a change that each respondent saw once: t(n - 1) s sqrt(1 + 1 / n).
 
     It is the prediction interval of a further respondent's move about the mean move, so it holds
@@ -99,14 +103,12 @@ def change_band(
     n = min(n_effective or math.inf, len(known))
     if len(known) < FEWEST_MOVES or n < 2:
         return _absent(observed, _FEW)
-    factor = float(stdtrit(n - 1, 0.5 + level / 2))
+    factor = _student(n - 1)
     half = factor * float(known.std(ddof=1)) * math.sqrt(1 + 1 / n)
     return ErrorBand(half=half, moves=observed, factor=factor)
 
 
-def wording_band(
-    scores: ArrayLike, *, n_effective: float | None = None, level: float = 0.95
-) -> ErrorBand:
+def wording_band(scores: ArrayLike, *, n_effective: float | None = None) -> ErrorBand:
     """Return the band of another wording, from two wordings or more of the same items.
 
     With the mean squares of wordings w and of the rest e, `half` is t(df_e) sqrt(2 MS_e (1 + 1/n)),
@@ -117,26 +119,26 @@ def wording_band(
     - `scores`: (wordings, respondents), the original first.
     """
     x = shaped(scores, "wordings, respondents")
+    moves = x[1:].mean(axis=0) - x[0]
     x = x[:, np.isfinite(x).all(axis=0)]
     wordings, respondents = x.shape
-    moves = np.asarray(scores, dtype=np.float64)[1:].mean(axis=0) - np.asarray(scores)[0]
     n = min(n_effective or math.inf, respondents)
-    if respondents < FEWEST_MOVES or n < 2 or wordings < 2:
+    if respondents < FEWEST_MOVES or n < 2:
         return _absent(moves, _FEW)
     _, ms_w, ms_e = mean_squares(x.T)
     df_w, df_e = wordings - 1, (wordings - 1) * (n - 1)
-    factor = float(stdtrit(df_e, 0.5 + level / 2))
+    factor = _student(df_e)
     a, b = 2 * ms_w / respondents, 2 * ms_e * (1 - 1 / n)
     any_wording = 0.0
     if a + b > 0:
         freedom = (a + b) ** 2 / (a**2 / df_w + b**2 / df_e)
-        any_wording = float(stdtrit(freedom, 0.5 + level / 2)) * math.sqrt(a + b)
+        any_wording = _student(freedom) * math.sqrt(a + b)
     half = factor * math.sqrt(2 * ms_e * (1 + 1 / n))
     # a wording that nobody asked moves no less than those that were asked
     return ErrorBand(half=half, moves=moves, factor=factor, any_wording=max(half, any_wording))
 
 
-def metric_band(scores: ArrayLike, other: ArrayLike, *, level: float = 0.95) -> ErrorBand:
+def metric_band(scores: ArrayLike, other: ArrayLike) -> ErrorBand:
     """Return the band of another metric, after it is given the mean and the spread of the first.
 
     Two parameters are taken from the data, so the residual's variance has n - 2 degrees of freedom:
@@ -149,18 +151,15 @@ def metric_band(scores: ArrayLike, other: ArrayLike, *, level: float = 0.95) -> 
     n, moves = int(both.sum()), np.full(len(x), np.nan)
     if n < FEWEST_MOVES:
         return _absent(moves, _FEW)
-    spread = float(y[both].std(ddof=1))
-    if spread == 0 or float(x[both].std(ddof=1)) == 0:
+    if is_constant(x[both]) or is_constant(y[both]):
         return _absent(moves, "all respondents score alike, so that no metric orders them")
-    moves = x[both].mean() + (y - y[both].mean()) * float(x[both].std(ddof=1)) / spread - x
-    factor = float(stdtrit(n - 2, 0.5 + level / 2))
+    moves = x[both].mean() + (y - y[both].mean()) * x[both].std() / y[both].std() - x
+    factor = _student(n - 2)
     deviation = math.sqrt(float((moves[both] ** 2).sum()) / (n - 2))
     return ErrorBand(half=factor * deviation * math.sqrt(1 + 2 / n), moves=moves, factor=factor)
 
 
-def gap_bounds(
-    gap: float, first_without: ArrayLike, other_without: ArrayLike, *, level: float = 0.95
-) -> Bounds:
+def gap_bounds(gap: float, first_without: ArrayLike, other_without: ArrayLike) -> Bounds:
     """Return the interval of the gap between two respondents over other pictures.
 
     Both saw the same pictures, so each picture is left out of both: gap +- t(J - 1) SE.
@@ -169,13 +168,18 @@ def gap_bounds(
     """
     left = shaped(first_without, "pictures") - shaped(other_without, "pictures")
     if len(left) < 2:
-        return Bounds(math.nan, math.nan, "cluster jackknife", level)
-    factor = float(stdtrit(len(left) - 1, 0.5 + level / 2))
+        return Bounds(math.nan, math.nan, "cluster jackknife")
+    factor = _student(len(left) - 1)
     half = factor * jackknife_error(left)
-    return Bounds.around(gap, half, "cluster jackknife, paired", level)
+    return Bounds.around(gap, half, "cluster jackknife, paired", 0.95)
 
 
 _FEW = f"a band needs {FEWEST_MOVES} respondents"
+
+
+def _student(df: float) -> float:
+    """How many standard errors Student's interval of 95 % reaches to either side."""
+    return float(stdtrit(df, 0.975))
 
 
 def _absent(moves: Array, reason: str) -> ErrorBand:

@@ -117,9 +117,8 @@ def family_dependence(
     - `rng`: Draws the permutations of the test (Fisher, R. A. (1935). The Design of Experiments);
       without it there is no test and no flag.
 
-    The status is `insufficient` with fewer than 3 respondents, `not_applicable` where all are of
-    one family (n_eff is then 1) or every respondent is its own (n_eff is then M), `degenerate` for
-    equal scores (n_eff is then F). Flag `FAMILY_DEPENDENCE` where p < .05. The interval is that of
+    The status is `not_applicable` where all are of one family (n_eff is then 1) or every respondent
+    is its own (n_eff is then M), `degenerate` for equal scores (n_eff is then F). Flag `FAMILY_DEPENDENCE` where p < .05. The interval is that of
     Searle for unequal families, with n0 for a common size.
 
     >>> result = family_dependence([0.1, 0.12, 0.5, 0.52, 0.9, 0.88], list("aabbcc"))
@@ -143,10 +142,6 @@ def family_dependence(
         return without("not_applicable", "every respondent is a family of its own", float(m))
     if f == 1:
         return without("not_applicable", f"all {m} respondents are of one family", 1.0)
-    if m < 3:
-        return without(
-            "insufficient", f"a family correlation needs 3 respondents, there are {m}", float(f)
-        )
     if is_constant(x):
         return without("degenerate", "all respondents have the same score", float(f))
     size = np.bincount(member).astype(np.float64)
@@ -349,7 +344,7 @@ def at_least_without(
     df = (len(without) if relatives.families else min(size, len(without))) - 1
     reach = float(stdtrit(df, coefficient.level)) * math.sqrt(square)
     low = 1 - (1 - coefficient.value) * math.exp(min(reach, 700.0))
-    units = "families" if len(without) < min(count, MOST_UNITS) else "respondents"
+    units = "families" if relatives.families and len(without) < count else "respondents"
     method = f"{units} left out, log(1 - r), one-sided"
     if size < count:
         method += f", n_eff {size:.4g}"
@@ -500,11 +495,9 @@ def _strongest_pair(
 
 @dataclass(frozen=True, slots=True)
 class RangeRestriction(Outcome):
-    """A reliability among all respondents and among the best ones.
+    """The spread of all respondents and of the best ones.
 
-    `u` is the ratio of the standard deviations, top to all. `expected` is what the reliability of
-    all would become at the spread of the top if the error stayed the same; `observed` is the
-    statistic computed among the top.
+    `u` is the ratio of the standard deviations, top to all.
     """
 
     sd: float
@@ -512,74 +505,43 @@ class RangeRestriction(Outcome):
     u: float
     n: int
     n_top: int
-    expected: float = math.nan
-    observed: float = math.nan
     flags: tuple[str, ...] = ()
 
 
-def range_restriction(
-    scores: ArrayLike,
-    reliability: Callable[[Places], float] | None = None,
-    *,
-    higher_is_better: bool = True,
-) -> RangeRestriction:
+def range_restriction(scores: ArrayLike, *, higher_is_better: bool = True) -> RangeRestriction:
     """How much of a coefficient comes from respondents that nobody confuses.
 
     A correlation grows with the spread of those it is computed on; a leaderboard is read at its
-    top.
+    top. Where the error stays the same, a reliability r among all is 1 - (1 - r) / u^2 there.
 
-        u = s_top / s_all,   expected = 1 - (1 - reliability) / u^2;
-        flag `RANGE_INFLATED` where s_all > 1.5 s_top
+        u = s_top / s_all;   flag `RANGE_INFLATED` where s_all > 1.5 s_top
 
     Lord, F. M. and Novick, M. R. (1968). Statistical Theories of Mental Test Scores, section 6.2
     (constant error variance). Addison-Wesley.
 
     - `scores`: (respondents,).
-    - `reliability`: Indices of respondents -> reliability; computed for all and for the top.
 
-    The status is `insufficient` where the top has fewer than 3 respondents, `degenerate` where all,
-    or the top, have one score.
+    The status is `insufficient` where the top half has fewer than 3 respondents, `degenerate` where
+    all, or the top, have one score.
 
-    >>> result = range_restriction([0.2, 0.4, 0.6, 0.70, 0.72, 0.74],
-    ...     lambda i: 0.99 if len(i) == 6 else 0.5)
-    >>> round(result.u, 3), round(result.expected, 3), result.observed, result.flags
-    (0.092, -0.172, 0.5, ('RANGE_INFLATED',))
+    >>> result = range_restriction([0.2, 0.4, 0.6, 0.70, 0.72, 0.74])
+    >>> round(result.u, 3), result.flags
+    (0.092, ('RANGE_INFLATED',))
     """
     x = shaped(scores, "respondents")
-    index = np.flatnonzero(np.isfinite(x))
-    n = len(index)
-    n_top = (n + 1) // 2
+    x = np.sort(x[np.isfinite(x)])
+    n_top = (len(x) + 1) // 2
     if n_top < 3:
+        reason = f"the top half needs 3 respondents, it has {n_top}"
         return RangeRestriction(
-            math.nan,
-            math.nan,
-            math.nan,
-            n,
-            n_top,
-            status="insufficient",
-            reason=f"the top half needs 3 respondents, it has {n_top}",
+            math.nan, math.nan, math.nan, len(x), n_top, status="insufficient", reason=reason
         )
-    best = index[np.argsort(-x[index] if higher_is_better else x[index], kind="stable")[:n_top]]
-    sd, sd_top = float(x[index].std(ddof=1)), float(x[best].std(ddof=1))
-    if is_constant(x[index]) or is_constant(x[best]):
-        reason = (
-            "all respondents have the same score"
-            if is_constant(x[index])
-            else "the top has one score"
+    best = x[-n_top:] if higher_is_better else x[:n_top]
+    sd, sd_top = float(x.std(ddof=1)), float(best.std(ddof=1))
+    if is_constant(best):
+        reason = "the top has one score"
+        return RangeRestriction(
+            sd, sd_top, math.nan, len(x), n_top, status="degenerate", reason=reason
         )
-        return RangeRestriction(sd, sd_top, math.nan, n, n_top, status="degenerate", reason=reason)
-    u = sd_top / sd
     flags = ("RANGE_INFLATED",) if sd > 1.5 * sd_top else ()
-    if reliability is None:
-        return RangeRestriction(sd, sd_top, u, n, n_top, flags=flags)
-    whole = float(reliability(index))
-    return RangeRestriction(
-        sd,
-        sd_top,
-        u,
-        n,
-        n_top,
-        1 - (1 - whole) / u**2,
-        float(reliability(np.sort(best))),
-        flags,
-    )
+    return RangeRestriction(sd, sd_top, sd_top / sd, len(x), n_top, flags)

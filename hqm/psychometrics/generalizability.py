@@ -193,10 +193,10 @@ def _with_scores(
             raise ValueError(
                 f"one label for each {name} is needed ({len(known)}), got {within[name][1].shape}"
             )
-        x = x if known.all() else np.compress(known, x, axis=axis)
+        x = np.compress(known, x, axis=axis)
         if name in within:
             within[name] = (within[name][0], within[name][1][known])
-    return x, {name: (group, labels) for name, (group, labels) in within.items()}
+    return x, dict(within)
 
 
 def _design(names: Sequence[str], sizes: Sequence[int]) -> str:

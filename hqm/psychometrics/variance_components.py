@@ -306,16 +306,12 @@ class Design:
 
     def without_each(self, facet: str) -> Array:
         """(blocks, effects): the components without each block of a facet; NaN for a block without
-        which the design falls apart.
+        which the design falls apart, and throughout where it does so with all of them.
         """
         rows = self.equations_without(facet)
-        left = np.full((len(rows), len(self.depths)), np.nan)
-        if not self.solution[1] and len(left) > 1:
-            whole = np.isfinite(rows).all(axis=(1, 2)) & (
-                np.abs(rows[:, :, :-1]).max(axis=2) > 0
-            ).all(axis=1)
-            left[whole] = solved(rows[whole, :, :-1], rows[whole, :, -1], tolerant=True)[0]
-        return left
+        if self.solution[1]:
+            return np.full(rows.shape[:2], np.nan)
+        return solved(rows[..., :-1], rows[..., -1], tolerant=True)[0]
 
 
 class Blocks:

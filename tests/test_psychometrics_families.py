@@ -1,0 +1,292 @@
+"""Respondents as a sample, by small cases: relatives, the least value among others, and who makes a
+coefficient.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from hqm import psychometrics as psy
+from hqm.psychometrics.families import MOST_UNITS, left_out, log_variance_error, stretched
+from tests.test_psychometrics_others import kurtosis_error
+
+
+def test_nobody_is_left_out_where_nothing_can_be_said_of_others() -> None:
+    def refused(rows: np.ndarray) -> float:
+        raise AssertionError
+
+    absent = psy.Coefficient.absent("degenerate", "why", 11)
+    four = psy.Relatives(tuple("aaabbbcccdd"))
+    for value, relatives in (
+        (absent, None),
+        (psy.Coefficient(0.5, n=7), None),
+        (psy.Coefficient(0.5, 0.1, 0.9, n=11), four),
+    ):
+        result = psy.at_least(value, refused, relatives=relatives)
+        assert (result.status, result.reason) == (value.status, value.reason)
+        assert math.isnan(result.low)
+        assert math.isnan(result.high)
+
+
+@pytest.mark.parametrize(
+    ("count", "families", "independent", "factor", "df"),
+    [
+        (11, (), 2.0, 11 / 2, 1),
+        (11, (), 11.0, 1, 10),
+        (11, (), 99.0, 1, 10),
+        (11, tuple("aabbccddeef"), None, 1, 5),
+        (11, tuple("aabbccddeef"), 4.0, 1, 5),
+        (11, tuple("abcdefghijk"), None, 1, 10),
+        (MOST_UNITS + 3, (), None, 1, MOST_UNITS - 1),
+        (MOST_UNITS + 3, (), 150.0, (MOST_UNITS + 3) / 150, 149),
+        (2 * MOST_UNITS + 2, tuple(f"f{i // 2}" for i in range(2 * MOST_UNITS + 2)), None, 1, 200),
+    ],
+)
+def test_the_least_value_by_the_jackknife_of_logarithms(
+    count: int, families: tuple[str, ...], independent: float | None, factor: float, df: float
+) -> None:
+    def value(rows: np.ndarray) -> float:
+        return 0.4 + 0.1 * math.cos(float(rows.sum()))
+
+    names = list(families) or [m % MOST_UNITS for m in range(count)]
+    units = sorted(set(names))
+    logs = [
+        math.log(1 - value(np.array([m for m in range(count) if names[m] != unit])))
+        for unit in units
+    ]
+    square = sum((each - np.mean(logs)) ** 2 for each in logs) * (len(units) - 1) / len(units)
+    bare = psy.Coefficient(0.45, n=count, level=0.9)
+    result = psy.at_least(bare, value, relatives=psy.Relatives(families, independent))
+    reach = stats.t.ppf(0.9, df) * math.sqrt(square * factor)
+    assert result.low == pytest.approx(max(-1, 1 - 0.55 * math.exp(reach)))
+    assert (result.value, result.high, result.n) == (0.45, math.inf, count)
+    size = min(independent or len(set(names)) if families else independent or count, count)
+    counted = f", n_eff {size:.4g}" if size < count else ""
+    whom = "families" if families and len(units) < count else "respondents"
+    assert result.method == f"{whom} left out, log(1 - r), one-sided{counted}"
+
+
+def test_two_independent_respondents_do_not_show_the_tail_of_scores() -> None:
+    """The kurtosis of scores counts from more than two on, and where every variance is positive."""
+    scores = np.linspace(0, 1, 11) ** 3
+    own = np.linspace(0.01, 0.02, 11)
+
+    def both(rows: np.ndarray) -> tuple[float, float]:
+        (lost,) = set(range(11)) - set(rows.tolist())
+        return 0.4 + own[lost], float(scores[rows].var(ddof=1))
+
+    def alone(rows: np.ndarray) -> float:
+        return both(rows)[0]
+
+    def flat(rows: np.ndarray) -> tuple[float, float]:
+        return both(rows)[0], 0.0 if 0 in rows else 1.0
+
+    bare = psy.Coefficient(0.45, n=11)
+    for size, shown in ((2.0, False), (2.1, True), (11.0, True)):
+        related = psy.Relatives((), size)
+        plain = psy.at_least(bare, alone, scores, related)
+        assert (psy.at_least(bare, both, scores, related).low < plain.low) == shown
+        assert psy.at_least(bare, flat, scores, related).low == plain.low
+    # a tail that is lighter than the jackknife thinks takes nothing away
+    even = np.array([0.0, 1] * 5 + [0.5])
+
+    def light(rows: np.ndarray) -> tuple[float, float]:
+        return both(rows)[0], math.exp(100 * both(rows)[0])
+
+    assert psy.at_least(bare, light, even).low == psy.at_least(bare, alone).low
+
+
+def test_a_bound_that_runs_away_is_the_lowest_value() -> None:
+    def value(rows: np.ndarray) -> float:
+        (lost,) = set(range(11)) - set(rows.tolist())
+        return 1 - 2.0**-53 if lost % 2 else -0.9
+
+    far = psy.Relatives((), 2.0)
+    assert psy.at_least(psy.Coefficient(0.5, n=11), value, relatives=far).low == -1
+    assert psy.at_least(psy.Coefficient(0.5, n=11), value, relatives=far, least=0.1).low == 0.1
+    # nor does it lie above the value itself, whatever the range
+    assert psy.at_least(psy.Coefficient(0.05, n=11), value, relatives=far, least=0.1).low == 0.05
+
+
+def test_a_correlation_without_attenuation_keeps_the_observed_bound_in_proportion() -> None:
+    true = psy.Coefficient(0.9, 0.1, 0.2, 9, fixed=psy.Bounds(0.7, 1.0, "items"))
+    for low, expected in ((0.5, 0.7), (0.4, 0.6), (-0.3, -0.45), (-0.8, -1.0)):
+        moved = stretched(true, psy.Coefficient(0.6, low, math.inf, method="one-sided"))
+        assert (moved.low, moved.high) == (pytest.approx(expected), math.inf)
+        assert (moved.value, moved.method) == (0.9, "one-sided, disattenuated")
+    for value, low in ((0.6, math.nan), (0.0, -0.5), (-0.1, -0.5)):
+        assert stretched(true, psy.Coefficient(value, low)) is true
+
+
+@pytest.mark.parametrize(
+    ("own", "fixed", "expected"),
+    [
+        ((0.4, 0.6), (0.45, 0.55), (0.4, 0.6)),
+        ((0.4, 0.6), (0.3, 0.7), (0.3, 0.7)),
+        ((0.4, 0.6), (0.3, 0.5), (0.3, 0.6)),
+        ((0.4, math.inf), (0.5, 0.7), (0.4, math.inf)),
+        ((0.4, 0.6), (math.nan, 0.7), (0.4, 0.6)),
+        ((math.nan, 0.6), (0.3, 0.7), (math.nan, 0.6)),
+    ],
+)
+def test_a_bound_for_others_holds_that_for_these(
+    own: tuple[float, float], fixed: tuple[float, float], expected: tuple[float, float]
+) -> None:
+    value = psy.Coefficient(0.5, *own, fixed=psy.Bounds(*fixed, "items"))
+    wider = psy.never_narrower(value)
+    assert (wider.low, wider.high) == pytest.approx(expected, nan_ok=True)
+    assert wider.fixed == value.fixed
+
+
+Sets = Callable[[np.ndarray], float]
+
+
+def of_sets(n: int, whole: float, without: dict[tuple[int, ...], float]) -> Sets:
+    """A statistic by who is missing: `whole` unless given."""
+
+    def statistic(rows: np.ndarray) -> float:
+        return without.get(tuple(sorted(set(range(n)) - set(rows.tolist()))), whole)
+
+    return statistic
+
+
+FAR = [9.0, *[0.0] * 7]
+"""Scores of which the first respondent has nearly all the leverage."""
+
+
+@pytest.mark.parametrize(
+    ("whole", "first", "goal", "scores", "dominant"),
+    [
+        (0.91, 0.895, 0.9, FAR, True),
+        (0.9, 0.885, 0.9, FAR, True),
+        (0.885, 0.9, 0.9, FAR, True),
+        (0.91, 0.895, 0.9, (), False),  # nobody has leverage
+        (0.93, 0.915, 0.9, FAR, False),  # both reach the goal
+        (0.88, 0.865, 0.9, FAR, False),  # neither does
+        (0.9, 0.8905, 0.9, FAR, False),  # less than .01
+        (0.0, 0.01, 0.01, FAR, True),  # .01
+        (0.93, 0.3, 0.2, (), True),  # leaves its interval
+        (0.3, 0.93, 0.2, (), True),
+        (0.8, 0.45, 0.2, (), False),  # moves z by 1.3 standard errors
+        (0.8, 0.45, 0.5, (), True),  # crosses the goal besides
+        (1.0, 0.5, 0.2, (), True),
+        (1.0, 0.995, 0.2, (), False),
+        (-0.93, 0.3, 0.9, (), True),
+    ],
+)
+def test_one_respondent_dominates_where_a_decision_hangs_on_it(
+    whole: float, first: float, goal: float, scores: Sequence[float], dominant: bool
+) -> None:
+    result = psy.leave_one_out(of_sets(8, whole, {(0,): first}), 8, scores=scores, goal=goal)
+    assert result.flags == (("DOMINANT_MODEL",) if dominant else ())
+    assert (result.value, result.strongest, result.pair) == (whole, 0, (-1, -1))
+    assert (result.low, result.high) == (min(whole, first), max(whole, first))
+    assert result.change == pytest.approx(abs(whole - first))
+    assert result.without == (first, *[whole] * 7)
+    if goal == 0.9:
+        again = psy.leave_one_out(of_sets(8, whole, {(0,): first}), 8, scores=scores)
+        assert again.flags == result.flags
+
+
+def test_two_respondents_dominate_together() -> None:
+    lost = {(1, 4): 0.3, (2, 5): 0.1, (0, 1): 0.2}
+    for n, looked in ((5, False), (6, True), (50, True), (51, False)):
+        result = psy.leave_one_out(of_sets(n, 0.93, lost), n)
+        assert result.pair == ((2, 5) if looked and n > 5 else (-1, -1))
+        assert result.flags == (("DOMINANT_MODEL",) if looked else ())
+        assert result.without_pair == pytest.approx(0.1 if looked else math.nan, nan_ok=True)
+        assert (result.low, result.high, result.change) == (0.93, 0.93, 0)
+    for whole, pair in ((0.999, 0.99), (0.5, 0.4), (0.93, math.nan)):
+        calm = psy.leave_one_out(of_sets(8, whole, {(0, 1): pair}), 8)
+        assert (calm.pair, calm.flags) == ((-1, -1), ())
+    # a single one that dominates is enough, and both ends of the scale have a z
+    single = psy.leave_one_out(of_sets(8, 0.93, {(0,): 0.1, (1, 2): 0.1}), 8)
+    assert (single.pair, single.flags) == ((-1, -1), ("DOMINANT_MODEL",))
+    for whole, pair in ((1.0, 0.5), (0.5, 1.0), (-1.0, 0.0), (0.5, -1.0)):
+        assert psy.leave_one_out(of_sets(8, whole, {(3, 7): pair}), 8).pair == (3, 7)
+
+
+def test_a_statistic_that_is_undefined_without_somebody_is_known_without_the_others() -> None:
+    lost = of_sets(6, 0.5, {(0,): math.nan, (2,): 0.45})
+    result = psy.leave_one_out(lost, 6)
+    assert (result.low, result.high, result.strongest) == (0.45, 0.5, 2)
+    assert result.flags == (), "who is not known to have leverage does not dominate"
+    assert psy.leave_one_out(lost, 6, scores=[9.0, 1, 1, 1, 1, 1]).flags == ("DOMINANT_MODEL",)
+    assert psy.leave_one_out(lost, 6, scores=[1.0] * 6).flags == ()
+    assert psy.leave_one_out(lambda rows: 0.5, 3).status == "insufficient"
+
+
+def test_relatives_that_are_less_alike_than_chance_count_in_full() -> None:
+    """Families of unequal size take the formula below -1, where it is cut."""
+    apart = psy.family_dependence([0.0, 2, 1, 1], list("aabc"), np.random.default_rng(0))
+    assert (apart.icc.value, apart.icc.low, apart.icc.high) == (-1, -1, -1)
+    assert (apart.n_eff, apart.p, apart.flags) == (4, 1, ())
+    missing = psy.family_dependence([0.0, 2, math.nan, 1, 1], list("aadbc"))
+    assert (missing.icc, missing.n, missing.families) == (apart.icc, 4, 3)
+    equal = psy.family_dependence([0.3] * 4, list("aabc"))
+    assert (equal.icc.status, equal.n_eff, equal.n) == ("degenerate", 3, 4)
+    alone = psy.family_dependence([0.3, 0.4], list("aa"))
+    assert (alone.icc.status, alone.n_eff, alone.families) == ("not_applicable", 1, 1)
+    own = psy.family_dependence([0.3, 0.4, 0.5], list("abc"))
+    assert (own.icc.status, own.n_eff, own.families) == ("not_applicable", 3, 3)
+    with pytest.raises(ValueError, match="family label"):
+        psy.family_dependence([0.3, 0.4], list("abc"))
+
+
+def test_the_interval_of_a_family_correlation_has_the_level_that_is_asked_for() -> None:
+    x = np.array([0.1, 0.3, 0.2, 0.7, 0.5, 0.9, 0.8, 1.1])
+    names = list("aabbccdd")
+    means = x.reshape(4, 2).mean(axis=1)
+    f = 2 * means.var(ddof=1) / (x.reshape(4, 2).var(axis=1, ddof=1).mean())
+    for level in (0.8, 0.95):
+        icc = psy.family_dependence(x, names, level=level).icc
+        ends = f / stats.f.ppf(0.5 + level / 2, 3, 4), f * stats.f.ppf(0.5 + level / 2, 4, 3)
+        assert (icc.low, icc.high) == pytest.approx([(e - 1) / (e + 1) for e in ends])
+        assert (icc.value, icc.level, icc.method) == (
+            pytest.approx((f - 1) / (f + 1)),
+            level,
+            "one-way F",
+        )
+
+
+def test_relatives_are_those_of_the_respondents_that_are_counted() -> None:
+    nan = math.nan
+    of_both = psy.Relatives.of_pairs([1, nan, 3, 4], [1, 2, nan, 4], list("abca"), 1.5)
+    assert (of_both.families, of_both.independent) == (("a", "a"), 1.5)
+    alone = psy.Relatives((), 3.0)
+    assert alone.of([True, False]) is alone
+    assert psy.Relatives(("a", "b", "a")).of([True, False, True]).families == ("a", "a")
+    for relatives, size in (
+        (psy.Relatives(), 3.0),
+        (psy.Relatives(("a", "b", "a")), 2.0),
+        (psy.Relatives(("a", "b", "a"), 2.5), 2.5),
+        (psy.Relatives(("a", "b", "a"), 9.0), 3.0),
+        (psy.Relatives((), 1.5), 1.5),
+    ):
+        assert relatives.size(3) == size
+    with pytest.raises(ValueError, match="one family label"):
+        psy.Relatives(("a", "b")).units(3)
+    pairs = left_out(lambda rows: (float(rows.sum()), 1.0), 4, psy.Relatives(tuple("abab")))
+    assert pairs.tolist() == [[4, 1], [2, 1]]
+    assert left_out(lambda rows: float(rows.sum()), 3).tolist() == [3, 2, 1]
+
+
+@pytest.mark.parametrize("count", [5, 8, 20])
+@pytest.mark.parametrize("size", [None, 2.5, 12.0])
+def test_the_error_of_a_logarithm_of_a_variance_by_bonett(count: int, size: float | None) -> None:
+    scores = np.random.default_rng(count).gamma(1.0, 1.0, count)
+    expected = kurtosis_error(scores, size or count)
+    assert log_variance_error(scores, size) == pytest.approx(expected)
+
+
+def test_five_families_and_eight_respondents_are_enough() -> None:
+    for names, enough in ((list("aabcd"), False), (list("aabcde"), True), (list("abcd"), True)):
+        assert (psy.too_few_families(names) == "") == enough
+    assert "2 families" in psy.too_few_families(list("aab"))
+    assert psy.too_few_respondents(8) == ""
+    for count, names in ((7, ()), (7, list("abcdefg")), (12, list("aaabbbcccddd"))):
+        assert psy.too_few_respondents(count, names)
+    assert psy.too_few_respondents(8, list("abcdefgh")) == ""
