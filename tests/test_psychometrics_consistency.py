@@ -4,8 +4,10 @@ implementations.
 
 import math
 import warnings
+from dataclasses import replace
 from itertools import combinations, permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pingouin
@@ -13,9 +15,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from hqm import psychometrics as psy
+from hqm.psychometrics.consistency import lengthening, varies_of
+from hqm.psychometrics.families import Relatives
 from hqm.psychometrics.resampling import multiplicities
 
 # Brennan 2001, Generalizability Theory, synthetic data set 1: ten persons, twelve items
@@ -412,3 +417,303 @@ def test_alpha_recovers_the_planted_reliability() -> None:
         covered += alpha.low <= truth <= alpha.high
     assert np.mean(reached) == pytest.approx(truth, abs=0.02)
     assert covered / 300 > 0.92
+
+
+def clustered(
+    seed: int, respondents: int = 12, clusters: int = 11
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of respondents who differ, in clusters of one to three items that move together."""
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(clusters), np.arange(clusters) % 3 + 1)
+    shared = rng.normal(size=(respondents, clusters))[:, labels]
+    own = rng.normal(size=(respondents, len(labels)))
+    return rng.normal(size=(respondents, 1)) + 0.5 * shared + own, labels
+
+
+def error_and_spread(
+    x: np.ndarray, labels: np.ndarray, left: int | None = None
+) -> tuple[float, float]:
+    """What clusters make of the variance of scores, and that variance, by loops; the means are
+    those of all items, the sums those of all clusters but one.
+    """
+    residual = x - x.mean(axis=1, keepdims=True) - x.mean(axis=0) + x.mean()
+    there = [c for c in np.unique(labels) if c != left]
+    kept = np.isin(labels, there)
+    m, n, c = len(x), int(kept.sum()), len(np.unique(labels))
+    squares = [
+        sum(float(row[labels == one].sum()) ** 2 for one in there) / n**2 for row in residual
+    ]
+    error = c / (c - 1) * m / (m - 1) * float(np.mean(squares))
+    return error, float(x[:, kept].mean(axis=1).var(ddof=1))
+
+
+def test_alpha_over_clusters_and_its_intervals_by_loops() -> None:
+    x, labels = clustered(11)
+    result = psy.cronbach_alpha(x, labels, level=0.9)
+    error, spread = error_and_spread(x, labels)
+    assert result.coefficient.value == pytest.approx(1 - error / spread)
+    left = np.array([math.log(np.divide(*error_and_spread(x, labels, c))) for c in range(11)])
+    se = math.sqrt(10 / 11 * float(((left - left.mean()) ** 2).sum()))
+    half = stats.t.ppf(0.95, 10) * se
+    fixed = result.coefficient.fixed
+    assert fixed is not None
+    assert (fixed.low, fixed.high) == pytest.approx(
+        tuple(1 - error / spread * math.exp(side * half) for side in (1, -1))
+    )
+
+    def of(rows: np.ndarray) -> tuple[float, float]:
+        error, spread = error_and_spread(x[rows], labels)
+        return 1 - error / spread, spread
+
+    bare = psy.Coefficient(1 - error / spread, n=12, level=0.9, fixed=fixed)
+    least = psy.at_least(bare, of, x.mean(axis=1), least=-math.inf)
+    assert result.coefficient.low == pytest.approx(least.low)
+    assert (result.coefficient.high, result.coefficient.method) == (math.inf, least.method)
+    assert (result.coefficient.n, result.coefficient.n_items, result.coefficient.level) == (
+        (12, 21, 0.9)
+    )
+    assert (result.n, result.k, result.k_varying, result.parts) == (12, 21, 21, 11)
+    alone = psy.cronbach_alpha(x)
+    assert result.of_items == pytest.approx(alone.coefficient.value)
+    assert alone.of_items == pytest.approx(alone.coefficient.value)
+    assert result.varying.value == pytest.approx(result.coefficient.value)
+    assert (alone.parts, alone.coefficient.flags[0]) == (21, "RANK_DEFICIENT")
+
+
+def numbers(value: psy.Coefficient) -> tuple[float, ...]:
+    fixed = value.fixed or psy.Bounds(math.nan, math.nan, "")
+    return value.value, value.low, value.high, value.n, value.n_items, fixed.low, fixed.high
+
+
+@pytest.mark.parametrize("drop", ["respondents", "items", "answers"])
+def test_what_is_left_out_of_alpha_leaves_no_trace(drop: Any) -> None:
+    """The labels of items and the families of respondents go with what is left out."""
+    x, labels = clustered(12, 18)
+    families = [str(i // 2) for i in range(18)]
+    x[:, 4] *= 3
+    x[0] += 4
+    gap = x.copy()
+    rows, columns = np.arange(18) > 0, np.arange(21) != 4
+    if drop != "items":
+        gap[0, 3] = np.nan
+    if drop == "answers":
+        gap[0] = np.nan
+    if drop != "respondents":
+        gap[2:5, 4] = np.nan
+    if drop == "answers":
+        gap[:, 4] = np.nan
+    rows, columns = rows | (drop == "items"), columns | (drop == "respondents")
+    ours = psy.cronbach_alpha(gap, labels, families=families, drop=drop)
+    rest = psy.cronbach_alpha(
+        x[rows][:, columns],
+        labels[columns],
+        families=[family for family, kept in zip(families, rows, strict=True) if kept],
+    )
+    assert math.isfinite(rest.coefficient.low)
+    assert numbers(ours.coefficient) == pytest.approx(numbers(rest.coefficient))
+    assert numbers(ours.varying) == pytest.approx(numbers(rest.varying))
+    assert (ours.n, ours.k, ours.parts) == (rest.n, rest.k, rest.parts)
+    if drop == "answers":
+        strata = ["a" if label < 6 else "b" for label in labels]
+        typed = psy.stratified_alpha(gap, strata, labels, families=families)
+        without = psy.stratified_alpha(
+            x[rows][:, columns],
+            [kind for kind, kept in zip(strata, columns, strict=True) if kept],
+            labels[columns],
+            families=[family for family, kept in zip(families, rows, strict=True) if kept],
+        )
+        assert numbers(typed) == pytest.approx(numbers(without))
+
+
+def test_alpha_with_answers_left_out_is_near_that_of_all() -> None:
+    """A residual is what is left of the answers that are there after the means of both sides."""
+    rng = np.random.default_rng(13)
+    x = rng.normal(size=(20, 1)) + 0.3 * np.linspace(-5, 5, 15) + rng.normal(size=(20, 15))
+    x[rng.random(x.shape) < 0.1] = np.nan
+    known = np.isfinite(x)
+    rows, columns = np.nonzero(known)
+    design = np.hstack([np.eye(20)[rows], np.eye(15)[columns]])
+    fitted = design @ np.linalg.lstsq(design, x[known], rcond=None)[0]
+    squares = np.zeros(20)
+    np.add.at(squares, rows, (x[known] - fitted) ** 2)
+    n = known.sum(axis=1)
+    error = 15 / 14 * 20 / 19 * (squares / n**2).mean()
+    value = 1 - error / np.nanmean(x, axis=1).var(ddof=1)
+    result = psy.cronbach_alpha(x, drop="answers").coefficient
+    assert result.value == pytest.approx(value, abs=1e-6)
+
+
+def test_items_that_do_not_vary_are_counted_apart() -> None:
+    x, _ = clustered(14, 10, 4)
+    flat = np.hstack([x, np.full((10, 2), 3.0)])
+    result = psy.cronbach_alpha(flat)
+    assert (result.k, result.k_varying) == (9, 7)
+    assert result.coefficient.flags == ("ZERO_VARIANCE_ITEMS",)
+    assert result.varying.value == pytest.approx(psy.cronbach_alpha(x).coefficient.value)
+    assert result.coefficient.value == pytest.approx(
+        9 / 8 * (1 - x.var(axis=0, ddof=1).sum() / x.sum(axis=1).var(ddof=1))
+    )
+    single = psy.cronbach_alpha(np.hstack([x[:, :1], np.ones((10, 2))]))
+    assert (single.varying.status, single.varying.n, single.k_varying) == ("insufficient", 10, 1)
+    assert single.coefficient.value == pytest.approx(0)
+    shared = psy.cronbach_alpha(flat, [0, 0, 0, 0, 0, 0, 0, 1, 1])
+    assert (shared.varying.status, shared.parts) == ("insufficient", 2)
+    refused = psy.cronbach_alpha(flat[:2])
+    assert (refused.n, refused.k, refused.k_varying) == (2, 9, 7)
+    assert (refused.parts, refused.coefficient.n) == (0, 2)
+    assert math.isnan(refused.of_items)
+    nobody = psy.cronbach_alpha(np.empty((0, 4)))
+    assert (nobody.n, nobody.k, nobody.k_varying) == (0, 4, 0)
+
+
+@pytest.mark.parametrize(
+    ("column", "varies"),
+    [
+        ([0.0, 0.5e-12, 0.0], False),
+        ([0.0, 1.5e-12, 0.0], True),
+        ([5e6, 5e6 + 1e-6, 5e6], False),
+        ([-5e6, -5e6, 1e-5 - 5e6], True),
+        ([math.nan, 1.0, 2.0], True),
+        ([math.nan, 2.0, 2.0], False),
+    ],
+    ids=["dust", "more than dust", "dust of millions", "more than that", "a gap", "a gap in ones"],
+)
+def test_what_varies_beyond_rounding(column: list[float], varies: bool) -> None:
+    table = np.array([column, [1.0, 2.0, 3.0], [4.0, 4.0, 4.0]]).T
+    assert varies_of(table).tolist() == [varies, True, False]
+
+
+def test_flags_beside_a_coefficient_of_consistency() -> None:
+    x = BRENNAN_1[:, 1:10]
+    for items, flags in ((9, ()), (10, ("RANK_DEFICIENT", "ZERO_VARIANCE_ITEMS"))):
+        scores = np.hstack([x, np.ones((10, 1))])[:, :items]
+        for result in (psy.cronbach_alpha(scores).coefficient, psy.lambda2(scores)):
+            assert result.flags == flags
+        assert psy.kr21(scores).flags == flags
+    line = np.arange(8.0)[:, None] + 0.01 * np.sin(np.arange(24.0)).reshape(8, 3)
+    for result in (psy.lambda2(line), psy.standardized_alpha(line)):
+        assert (result.flags, result.n) == (("REDUNDANT",), 8)
+
+
+def test_kr21_and_lambda2_by_their_formulas() -> None:
+    x = BRENNAN_1[:, :8].copy()
+    gap = np.vstack([x, np.where(np.arange(8) == 2, np.nan, 1.0)])
+    total = x.sum(axis=1)
+    mean, spread = total.mean(), total.var(ddof=1)
+    kr = psy.kr21(gap)
+    assert kr.value == pytest.approx(8 / 7 * (1 - mean * (8 - mean) / (8 * spread)))
+    assert (kr.n, kr.method) == (10, "KR-21")
+    for coefficient in (psy.kr21, psy.lambda2):
+        few = coefficient(x[:2])
+        assert (few.status, few.n) == ("insufficient", 2)
+    graded = psy.kr21(np.where(x == 1, 0.5, x))
+    assert (graded.status, graded.n) == ("not_applicable", 10)
+
+    def lambda2(x: np.ndarray) -> tuple[float, float]:
+        s = np.cov(x.T)
+        k, whole = len(s), float(s.sum())
+        off = s - np.diag(np.diag(s))
+        root = math.sqrt(k / (k - 1) * float((off**2).sum()))
+        return 1 - float(np.trace(s)) / whole + root / whole, whole
+
+    families = [str(i // 2) for i in range(11)]
+    for rows, own in ((gap, ()), (x, families[:10])):
+        ours = psy.lambda2(rows, families=own)
+        assert ours.value == pytest.approx(lambda2(x)[0])
+        least = psy.at_least(
+            psy.Coefficient(ours.value, n=10),
+            lambda kept: lambda2(x[kept]),
+            total,
+            Relatives(tuple(own)),
+        )
+        assert ours.low == pytest.approx(least.low)
+        assert (ours.n, math.isfinite(ours.low)) == (10, True)
+
+
+def test_alpha_of_standardised_items_is_that_of_their_mean_correlation() -> None:
+    x, _ = clustered(15, 10, 3)
+    r = np.corrcoef(x.T)[np.triu_indices(6, 1)].mean()
+    gap = np.vstack([np.hstack([x, np.ones((10, 1))]), np.full(7, np.nan)])
+    result = psy.standardized_alpha(gap)
+    assert result.value == pytest.approx(6 * r / (1 + 5 * r))
+    assert (result.n, result.method, result.flags) == (10, "standardised alpha", ())
+    assert math.isnan(result.low)
+    opposed = psy.standardized_alpha(np.stack([np.arange(5.0), -np.arange(5.0)], axis=1))
+    assert (opposed.status, opposed.n) == ("degenerate", 5)
+    single = psy.standardized_alpha(np.stack([np.arange(5.0), np.ones(5)], axis=1))
+    assert (single.status, single.n) == ("insufficient", 5)
+
+
+def halves_of(x: np.ndarray) -> list[float]:
+    """Stepped-up correlations of all splits into halves that have one, each split once."""
+    k = x.shape[1]
+    values = []
+    for half in combinations(range(k), k // 2):
+        if k % 2 == 0 and 0 not in half:
+            continue
+        first, other = x[:, half].sum(axis=1), np.delete(x, half, axis=1).sum(axis=1)
+        if np.ptp(first) and np.ptp(other):
+            r = np.corrcoef(first, other)[0, 1]
+            values += [2 * r / (1 + r)] if r > -1 + 1e-9 else []
+    return values
+
+
+@pytest.mark.parametrize(("items", "splits"), [(2, 1), (3, 3), (4, 3), (6, 10), (7, 35)])
+def test_every_split_into_halves_counts_once(items: int, splits: int) -> None:
+    x = np.random.default_rng(items).normal(size=(9, items)) + np.arange(9.0)[:, None] / 3
+    rng = np.random.default_rng(0)
+    result = psy.split_half(np.vstack([x, np.full(items, np.nan)]), rng, draws=splits)
+    values = halves_of(x)
+    assert (result.n, result.k, result.splits, result.undefined) == (9, items, splits, 0)
+    assert result.exhaustive
+    ends = result.mean, result.minimum, result.maximum, result.low, result.high
+    quantiles = np.quantile(values, [0.025, 0.975])
+    assert ends == pytest.approx((np.mean(values), min(values), max(values), *quantiles))
+    if splits > 1:
+        drawn = psy.split_half(x, rng, draws=splits - 1)
+        assert (drawn.exhaustive, drawn.splits) == (False, splits - 1)
+        ours = np.array([drawn.minimum, drawn.maximum])
+        nearest = np.abs(ours[:, None] - np.array(values)).min(axis=1)
+        assert nearest == pytest.approx(np.zeros(2), abs=1e-12)
+
+
+def test_halves_that_do_not_vary_or_are_opposed_have_no_value() -> None:
+    x = np.array([[0.0, 1, 2, 4], [0, 2, 1, 3], [0, 1, 1, 5], [0, 3, 2, 2]])
+    x[:, 1] = 0.0
+    result = psy.split_half(x, np.random.default_rng(0))
+    values = halves_of(x)
+    assert (result.splits, result.undefined, len(values)) == (3, 1, 2)
+    assert result.mean == pytest.approx(np.mean(values))
+    one = psy.split_half(np.eye(4)[:, :1] * [1.0, 0.0], np.random.default_rng(0))
+    assert (one.status, one.n, one.k) == ("degenerate", 4, 2)
+    assert (one.splits, one.undefined, one.exhaustive) == (1, 1, True)
+    few = psy.split_half(np.ones((2, 3)), np.random.default_rng(0))
+    assert (few.status, few.n, few.k, few.splits) == ("insufficient", 2, 3, 0)
+
+
+def test_a_reliability_at_another_length() -> None:
+    """f r / (1 + (f - 1) r), with everything that is known beside it."""
+    assert psy.spearman_brown(-1.0, 2) != psy.spearman_brown(-1.0, 2), "a division by zero"
+    assert psy.spearman_brown(-0.5, 2) == pytest.approx(-2)
+    assert psy.standardized_reliability(0.5, 250).value == pytest.approx(0.8), "1,000 by default"
+    start = psy.Coefficient(
+        0.6, 0.3, math.inf, 20, 0.9, "jackknife", se=0.1, raw=0.61, flags=("MISSING",)
+    )
+    longer = psy.standardized_reliability(start, 100, 200)
+    assert (longer.value, longer.low) == pytest.approx((0.75, 0.6 / 1.3))
+    assert (longer.high, longer.n, longer.level, longer.flags) == (math.inf, 20, 0.9, ("MISSING",))
+    assert longer.method == "jackknife, Spearman-Brown to 200 items"
+    assert math.isnan(longer.se)
+    assert math.isnan(longer.raw)
+    assert psy.standardized_reliability(0.6, 100, 200).method == "Spearman-Brown to 200 items"
+    certain = replace(start, value=1.0, status="not_informative")
+    assert psy.standardized_reliability(certain, 100, 200).value == 1
+    absent = psy.Coefficient.absent("degenerate", "why", 7)
+    assert psy.standardized_reliability(absent, 0, 200) is absent
+    for refused in (
+        psy.standardized_reliability(start, 0, 10),
+        psy.standardized_reliability(replace(start, value=-1.0), 100, 200),
+    ):
+        assert (math.isnan(refused.value), refused.n) == (True, 20)
+    assert lengthening(0.5, 0.75) == pytest.approx(3)
+    assert lengthening(-0.1, 0.75) == math.inf

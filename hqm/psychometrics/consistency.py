@@ -142,7 +142,7 @@ def cronbach_alpha(
         x = complete_scores(x, drop)
     m, k = x.shape
     parts = len(np.unique(labels))
-    varies = varies_of(x) if m else np.zeros(k, dtype=bool)
+    varies = varies_of(x)
     refusal = refusal_of(x, "alpha")
     if refusal is None and parts < 2:
         refusal = ("insufficient", "alpha needs 2 pictures, there is one")
@@ -155,7 +155,7 @@ def cronbach_alpha(
         without = Coefficient.absent("insufficient", f"only {included.shape[1]} item varies", m)
     else:
         without = relative_error(included, labels[varies]).reliability(relatives, level)
-    of_items = coefficient.value if parts == k else relative_error(x, np.arange(k)).value
+    of_items = relative_error(x, np.arange(k)).value
     coefficient = replace(coefficient, flags=flags_of(x, coefficient.value), n_items=k)
     return Alpha(coefficient, without, m, k, included.shape[1], of_items, parts)
 
@@ -221,17 +221,15 @@ def relative_error(scores: Array, labels: Labels, strata: Labels | None = None) 
     """
     scored = np.isfinite(scores)
     kinds = [slice(None)] if strata is None else [strata == kind for kind in np.unique(strata)]
-    complete = bool(scored.all())
-    known = scores if complete else np.where(scored, scores, 0.0)
-    residual = known
+    residual = known = np.where(scored, scores, 0.0)
     # one pass is exact where nothing is missing
-    for _ in range(1 if complete else 4):
+    for _ in range(1 if scored.all() else 4):
         residual = residual - residual.sum(axis=0) / np.maximum(scored.sum(axis=0), 1)
-        residual = residual if complete else np.where(scored, residual, 0.0)
+        residual = np.where(scored, residual, 0.0)
         for kind in kinds:
             count = np.maximum(scored[:, kind].sum(axis=1, keepdims=True), 1)
             residual[:, kind] -= residual[:, kind].sum(axis=1, keepdims=True) / count
-            residual = residual if complete else np.where(scored, residual, 0.0)
+            residual = np.where(scored, residual, 0.0)
     for kind in kinds:
         parts = len(np.unique(labels[kind]))
         residual[:, kind] *= math.sqrt(parts / (parts - 1)) if parts > 1 else math.nan
@@ -407,7 +405,7 @@ def standardized_alpha(scores: ArrayLike) -> Coefficient:
     0.8788
     """
     x = complete_scores(scores)
-    x = x[:, varies_of(x)] if len(x) else x
+    x = x[:, varies_of(x)]
     if len(x) < 3 or x.shape[1] < 2:
         return Coefficient.absent(
             "insufficient",

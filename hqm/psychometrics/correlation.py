@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import stdtr
@@ -370,47 +370,28 @@ def williams_test(
     >>> round(williams_test(0.4, 0.3, 0.1, 103).t, 2)
     0.83
     """
-    nan, size = math.nan, size_of(n, n_effective)
+    size = size_of(n, n_effective)
+    made = DependentCorrelations(r12 - r13, math.nan, size - 3, math.nan, n)
     if size < 4 or not all(map(math.isfinite, (r12, r13, r23))):
         count = f"{n}" if size == n else f"{n}, who count as {size:.1f}"
-        return DependentCorrelations(
-            r12 - r13,
-            nan,
-            size - 3,
-            nan,
-            n,
-            status="insufficient",
-            reason="the test needs 4 independent respondents and three correlations, there are"
-            f" {count}:"
-            f" {r12}, {r13}, {r23}",
+        reason = (
+            "the test needs 4 independent respondents and three correlations, there are"
+            f" {count}: {r12}, {r13}, {r23}"
         )
+        return replace(made, status="insufficient", reason=reason)
     determinant = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
     if determinant < -1e-9 or max(map(abs, (r12, r13, r23))) > 1:
-        return DependentCorrelations(
-            r12 - r13,
-            nan,
-            size - 3,
-            nan,
-            n,
-            status="not_applicable",
-            reason="no scores can have these three correlations",
-        )
+        reason = "no scores can have these three correlations"
+        return replace(made, status="not_applicable", reason=reason)
     below = (
         2 * (size - 1) / (size - 3) * max(0.0, determinant)
         + ((r12 + r13) / 2) ** 2 * (1 - r23) ** 3
     )
     if below <= 1e-15:
-        return DependentCorrelations(
-            r12 - r13,
-            nan,
-            size - 3,
-            nan,
-            n,
-            status="degenerate",
-            reason="the two measures are the same up to scale",
-        )
-    t = (r12 - r13) * math.sqrt((size - 1) * (1 + r23) / below)
-    return DependentCorrelations(r12 - r13, t, size - 3, 2 * float(stdtr(size - 3, -abs(t))), n)
+        reason = "the two measures are the same up to scale"
+        return replace(made, status="degenerate", reason=reason)
+    t = made.difference * math.sqrt((size - 1) * (1 + r23) / below)
+    return replace(made, t=t, p=2 * float(stdtr(made.df, -abs(t))))
 
 
 # --- convergent and discriminant validity ---

@@ -55,7 +55,7 @@ class PairwiseDifferences(Outcome):
         """Which pairs differ at the level, as a symmetric matrix."""
         m = len(self.scores)
         p = np.array(self.adjusted, dtype=np.float64).reshape(m, m)
-        return np.asarray(np.nan_to_num(p, nan=1.0) <= 1 - self.level + 1e-15)
+        return np.asarray(p <= 1 - self.level + 1e-15)
 
     @property
     def order(self) -> tuple[int, ...]:
@@ -159,8 +159,7 @@ def paired_differences(
     known = np.isfinite(x).all(axis=0)
     x, label = x[:, known], label[known]
     m, n = x.shape
-    names, member = np.unique(label, return_inverse=True)
-    c = len(names)
+    c = len(np.unique(label))
     if m < 2 or c < 2:
         return PairwiseDifferences(
             (),
@@ -177,11 +176,7 @@ def paired_differences(
             f" {c}",
         )
     mean = x.mean(axis=1)
-    residual = x - mean[:, None]
-    if c < n:
-        summed = np.zeros((m, c))
-        np.add.at(summed.T, member, residual.T)
-        residual = summed
+    residual, _ = cluster_sums(x - mean[:, None], np.isfinite(x), label)
     cross = residual @ residual.T * c / (c - 1) / n**2
     own = np.diag(cross)
     variance = own[:, None] + own[None, :] - 2 * cross
@@ -189,7 +184,7 @@ def paired_differences(
     variance = np.where(variance <= 1e-12 * (own[:, None] + own[None, :]), 0.0, variance)
     difference = mean[:, None] - mean[None, :]
     return _tested(
-        mean, difference, np.sqrt(variance), c - 1, 0.5**c, n, c, level, higher_is_better
+        mean, difference, np.sqrt(variance), c - 1, 2 * 0.5**c, n, c, level, higher_is_better
     )
 
 
@@ -233,7 +228,7 @@ def independent_differences(
             reason=f"a comparison needs 2 respondents, there are {len(s)}",
         )
     se = np.sqrt(e[:, None] ** 2 + e[None, :] ** 2)
-    return _tested(s, s[:, None] - s[None, :], se, None, 0.5, 0, 0, level, higher_is_better)
+    return _tested(s, s[:, None] - s[None, :], se, None, 1.0, 0, 0, level, higher_is_better)
 
 
 def _tested(
@@ -250,10 +245,10 @@ def _tested(
     flat = se == 0
     ratio = np.abs(difference) / np.where(flat, 1.0, se)
     p = 2 * (ndtr(-ratio) if df is None else stdtr(df, -ratio))
-    p = np.where(flat, np.where(np.abs(difference) > 1e-12, min(1.0, 2 * exact), 1.0), p)
+    p = np.where(flat, np.where(np.abs(difference) > 1e-12, exact, 1.0), p)
     np.fill_diagonal(p, np.nan)
     np.fill_diagonal(se, np.nan)
-    upper = np.triu_indices(len(mean), 1)
+    upper = np.triu_indices(len(mean))
     adjusted = np.full_like(p, np.nan)
     adjusted[upper] = holm(p[upper])
     adjusted.T[upper] = adjusted[upper]

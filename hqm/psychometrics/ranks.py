@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from hqm.psychometrics.correlation import paired
+from hqm.psychometrics.correlation import paired, pearson
 from hqm.psychometrics.distributions import average_ranks, kendall_tau
 from hqm.psychometrics.result import (
     Array,
@@ -218,8 +218,8 @@ def top_k_overlap(
         return Coefficient.absent(
             "degenerate", "an administration gives all respondents the same score", n
         )
-    sign = 1.0 if higher_is_better else -1.0
-    return Coefficient(expected_overlap(sign * a, sign * b, k) / k, n=n)
+    a, b = (a, b) if higher_is_better else (-a, -b)
+    return Coefficient(expected_overlap(a, b, k) / k, n=n)
 
 
 def among_best(x: Array, k: int) -> Array:
@@ -327,8 +327,5 @@ def _middle(values: Array) -> tuple[float, float]:
 
 
 def _subset(x: Array, y: Array, k: int) -> SubsetAgreement:
-    flat = is_constant(x) or is_constant(y)
-    r = math.nan if flat else float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
-    return SubsetAgreement(
-        len(x), r, kendall_tau(x, y), expected_overlap(x, y, k), k, k * k / len(x)
-    )
+    tau, shared = kendall_tau(x, y), expected_overlap(x, y, k)
+    return SubsetAgreement(len(x), pearson(x, y).value, tau, shared, k, k * k / len(x))

@@ -353,7 +353,7 @@ def signal_detection_from_rates(
     hit, alarm = true_yes / base, (yes - true_yes) / (1 - base)
     # three rates rounded to .001 can miss a cell of 0 by .00075
     slack = 0.001 / min(base, 1 - base)
-    if not (-slack <= hit <= 1 + slack and -slack <= alarm <= 1 + slack):
+    if max(abs(hit - 0.5), abs(alarm - 0.5)) > 0.5 + slack:
         return _absent(
             "not_applicable",
             f"accuracy {accuracy:.4g}, yes {yes:.4g} and base {base:.4g} contradict each other",

@@ -32,6 +32,7 @@ from hqm.psychometrics.score_dependability import (
     student_places,
 )
 from hqm.psychometrics.significance import SignificanceTest, chi_square_test
+from hqm.psychometrics.variance_components import FEWEST_CLUSTERS
 
 
 def with_bounds(
@@ -56,11 +57,9 @@ def with_bounds(
     if clusters > 2:
         apart = without.mean(axis=0)
         error, along = _errors_of_items(average, apart)
-        items, together, own = _error_of_noise(
-            noise_without.mean(axis=0), apart.var(axis=0, ddof=1)
-        )
+        errors = _errors_of_noise(noise_without.mean(axis=0), apart.var(axis=0, ddof=1))
         these = spread_of_these(between, error, count, along=along)
-        drawn = _noise_of_these(noise, items, together, own, clusters)
+        drawn = _noise_of_these(noise, *errors, clusters)
         fixed = _bounds(
             value, these, drawn, runs, level, "noncentral chi-square and cluster jackknife"
         )
@@ -78,35 +77,33 @@ def with_bounds(
     return at_least(bare, statistic, average, relatives, least=0.0)
 
 
-def _error_of_noise(noise: Array, between: Array) -> tuple[float, float, float]:
-    """The standard error of the logarithm of the noise over items, its correlation r with the
-    variance of the scores, and sqrt(1 - r^2).
+def _errors_of_noise(noise: Array, between: Array) -> tuple[float, float]:
+    """The standard error of the logarithm of the noise over items, times its correlation r with the
+    variance of the scores, and times sqrt(1 - r^2).
 
     - `noise, between`: (clusters,): both without each cluster.
     """
     if not ((noise > 0).all() and (between > 0).all()):
-        return 0.0, 0.0, 1.0
+        return 0.0, 0.0
     left, spread = np.log(noise), np.log(between)
     left, spread = left - left.mean(), spread - spread.mean()
     lengths = math.sqrt(float(left @ left)), math.sqrt(float(spread @ spread))
     error = math.sqrt((len(left) - 1) / len(left)) * lengths[0]
     if not all(lengths):
-        return error, 0.0, 1.0
+        return 0.0, error
     left, spread = left / lengths[0], spread / lengths[1]
     # near r = 1, the root of 1 - r^2 would turn a rounding of 1e-16 into 1e-8
     own = float(np.linalg.norm(left - spread) * np.linalg.norm(left + spread)) / 2
-    return error, float(left @ spread), own
+    return error * float(left @ spread), error * own
 
 
-def _noise_of_these(
-    noise: float, error: float, together: float, own: float, clusters: int
-) -> Array:
+def _noise_of_these(noise: float, together: float, own: float, clusters: int) -> Array:
     """(draws, 1, ways): equally credible values of the noise, each draw with the spread in the same
     place.
     """
     along = together * normal_places(PLACES)[:, None, None]
     across = own * student_places(clusters - 1)
-    return np.asarray(noise * np.exp(np.clip(error * (along + across), -50.0, 50.0)))
+    return np.asarray(noise * np.exp(np.clip(along + across, -50.0, 50.0)))
 
 
 def _errors_of_items(scores: Array, without: Array) -> tuple[float, float]:
@@ -138,7 +135,7 @@ def _bounds(
     return Bounds(min(float(low), value), max(float(high), value), method, level)
 
 
-def drift_test(scores: Array, contributions: Array, *, minimum: int = 10) -> SignificanceTest:
+def drift_test(scores: Array, contributions: Array) -> SignificanceTest:
     """Whether scores differ between runs by more than independent changes of items explain.
 
     An update of a served model, another system prompt or a common random seed moves all items of a
@@ -153,20 +150,20 @@ def drift_test(scores: Array, contributions: Array, *, minimum: int = 10) -> Sig
     - `scores`: (runs, respondents).
     - `contributions`: (runs, respondents, clusters): each cluster's centred contribution to the
       score.
-    - `minimum`: The number of clusters below which chi-square is no approximation.
 
-    The status is `insufficient` below 2 runs or `minimum` clusters and `not_informative` when no
-    run differs. The statistic is infinite when all items of a respondent moved by the same amount.
+    The status is `insufficient` below 2 runs or 10 clusters, where chi-square is no approximation,
+    and `not_informative` when no run differs. The statistic is infinite when all items of a
+    respondent moved by the same amount.
     >>> drift_test(np.array([[0.5], [0.5]]), np.array([[[0.05, -0.05] * 5], [[0.0] * 10]])).p
     1.0
     """
     runs, respondents = scores.shape
     clusters = contributions.shape[2]
-    if runs < 2 or clusters < minimum:
+    if runs < 2 or clusters < FEWEST_CLUSTERS:
         return SignificanceTest.absent(
             "insufficient",
-            f"a drift test needs 2 runs and {minimum} clusters of items, there are {runs} and"
-            f" {clusters}",
+            f"a drift test needs 2 runs and {FEWEST_CLUSTERS} clusters of items, there are {runs}"
+            f" and {clusters}",
             n=respondents,
         )
     contrasts = _helmert(runs)
@@ -315,8 +312,7 @@ def rho_g(
             runs,
             respondents,
         )
-    whole = bool(scored.all())
-    totals, sizes = cluster_sums(x if whole else np.where(scored, x, 0.0), scored, labels)
+    totals, sizes = cluster_sums(np.where(scored, x, 0.0), scored, labels)
     included = np.flatnonzero((sizes > 0).sum(axis=1) >= 2)
     if len(included) < 3:
         return _absent(
@@ -329,14 +325,10 @@ def rho_g(
     totals, sizes, n_included = totals[:, included], sizes[included], n[included].astype(np.float64)
     # a score is the mean of what its own run scored; the noise of an item shows where every run
     # scored it
-    if whole:
-        every, each = totals, np.broadcast_to(sizes, totals.shape)
-    else:
-        own = [
-            cluster_sums(np.where(np.isfinite(run), run, 0.0), np.isfinite(run), labels)
-            for run in x
-        ]
-        every, each = (np.stack([part[i][included] for part in own]) for i in (0, 1))
+    own = [
+        cluster_sums(np.where(np.isfinite(run), run, 0.0), np.isfinite(run), labels) for run in x
+    ]
+    every, each = (np.stack([part[included] for part in parts]) for parts in zip(*own, strict=True))
     of_run = each.sum(axis=2)
     scores = every.sum(axis=2) / of_run
     changes = totals.var(axis=0, ddof=1)
@@ -349,6 +341,7 @@ def rho_g(
     flags = ("MISSING",) if 1 - scored[included].mean() > 0.01 else ()
     return _assemble(
         scores,
+        alike,
         noise,
         without,
         noise_without,
@@ -358,7 +351,6 @@ def rho_g(
         Relatives(tuple(families), n_effective).of(included),
         level,
         flags,
-        compared=alike,
     )
 
 
@@ -427,6 +419,7 @@ def rho_g_of_scores(
     noise = changes.sum(axis=1)
     return _assemble(
         s,
+        s,
         noise,
         w,
         (count / (count - 1)) ** 2 * (noise[:, None] - changes),
@@ -452,6 +445,7 @@ def _absent(status: Status, reason: str, runs: int, respondents: int) -> General
 
 def _assemble(
     scores: Array,
+    compared: Array,
     noise: Array,
     without: Array,
     noise_without: Array,
@@ -461,14 +455,13 @@ def _assemble(
     relatives: Relatives,
     level: float,
     flags: tuple[str, ...],
-    compared: Array | None = None,
 ) -> GeneralizedRetest:
     """The reliability from scores and noise, with and without each cluster, of the respondents
-    `included`.
+    `included`, and the drift of the scores `compared`.
     """
     runs, count = scores.shape
     vbar, spread = float(noise.mean()), float(scores.var(axis=1, ddof=1).mean())
-    drift = drift_test(scores if compared is None else compared, contributions)
+    drift = drift_test(compared, contributions)
     if drift.p < 0.05:
         flags = (*flags, "DRIFT")
     if all(is_constant(run) for run in scores):

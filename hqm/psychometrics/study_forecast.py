@@ -338,7 +338,7 @@ def forecast(parts: StudyParts, name: str, size: StudySize) -> Array:
     """
     precision = PRECISIONS[ALIASES.get(name, name)]
     if parts.status != "ok":
-        return np.full(np.shape(np.asarray(size.pictures)), np.nan)
+        return np.full(np.shape(size.pictures), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         return precision.compute(parts, size, error_parts(parts, size))
 
@@ -495,11 +495,7 @@ def compare_studies(
 def _separation(parts: StudyParts, size: StudySize) -> float:
     """log(U / Q)."""
     made = error_parts(parts, size)
-    apart = sum(
-        float(v)
-        for e, v in made.items()
-        if e == ("judge",) or ("respondent" in e and {"item", "picture"} & {*e})
-    )
+    apart = float(_sum(made, _apart))
     return math.log(parts.between / apart) if apart > 0 and parts.between > 0 else math.nan
 
 
