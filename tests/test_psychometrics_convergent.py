@@ -2,7 +2,8 @@
 
 import math
 import warnings
-from itertools import product
+from collections.abc import Callable
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.correlation import correlations
+from hqm.psychometrics.correlation import correlations, inverse_tanh_interval
 from hqm.psychometrics.distributions import kendall_tau
+from hqm.psychometrics.families import Relatives
 from hqm.psychometrics.ranks import expected_overlap
 from tests.conftest import NIGHTLY
 
@@ -238,3 +240,373 @@ def test_shapes_are_checked() -> None:
         psy.htmt_of(np.eye(4), ["a"], "a", "b")
     with pytest.raises(ValueError, match=r"arrays of shape \(respondents\)"):
         psy.benchmark_agreement([1, 2], [1], np.random.default_rng(0))
+
+
+# -- two administrations
+
+
+def of_ranks(x: np.ndarray, y: np.ndarray) -> float:
+    return float(stats.spearmanr(x, y).statistic)
+
+
+def of_pairs(x: np.ndarray, y: np.ndarray) -> float:
+    return float(stats.kendalltau(x, y).statistic)
+
+
+def of_scores(x: np.ndarray, y: np.ndarray) -> float:
+    return float(np.corrcoef(x, y)[0, 1])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("related", [False, True])
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [(psy.pearson, of_scores), (psy.spearman, of_ranks), (psy.kendall_tau_b, of_pairs)],
+    ids=["Pearson", "Spearman", "Kendall"],
+)
+def test_a_correlation_is_at_least_so_much_among_others(
+    ours: Callable[..., psy.Coefficient],
+    theirs: Callable[[np.ndarray, np.ndarray], float],
+    related: bool,
+    sign: int,
+) -> None:
+    """Respondents without both scores leave no trace; of Pearson's the variance is that of the sum
+    of standardised scores, turned where the correlation is negative.
+    """
+    rng = np.random.default_rng(31)
+    x = rng.normal(size=14)
+    y = sign * (100 * x + 60 * rng.normal(size=14))
+    families = [str(i // 2) for i in range(14)] if related else []
+    gap = x.copy()
+    gap[[0, 5]], y[5] = np.nan, np.inf
+    kept = [i for i in range(14) if i not in (0, 5)]
+    a, b = x[kept], y[kept]
+    both = a / a.std() + sign * b / b.std()
+
+    def of(rows: np.ndarray) -> float | tuple[float, float]:
+        r = theirs(a[rows], b[rows])
+        return (r, float(both[rows].var(ddof=1))) if ours is psy.pearson else r
+
+    least = psy.at_least(
+        psy.Coefficient(theirs(a, b), n=12, level=0.9),
+        of,
+        both if ours is psy.pearson else (),
+        Relatives(tuple(families[i] for i in kept) if related else ()),
+    )
+    value = ours(gap, y, families=families, level=0.9)
+    assert (value.value, value.low) == pytest.approx((least.value, least.low))
+    assert (value.high, value.n, value.level) == (math.inf, 12, 0.9)
+    assert value.method == least.method
+
+
+def test_no_correlation_of_scores_that_do_not_vary() -> None:
+    for ours in (psy.pearson, psy.spearman, psy.kendall_tau_b):
+        one, other = ours([1, 1, 1, 1], [1, 2, 3, 5]), ours([1, 2, 3, 5], [2, 2, 2, 2])
+        both = ours([1, 1, 1, 1], [2, 2, 2, 2])
+        for absent in (one, other, both):
+            assert (absent.status, absent.n) == ("degenerate", 4)
+        assert one.reason == other.reason != both.reason
+        few = ours([1, 2, math.nan], [1, 3, 2])
+        assert (few.status, few.n) == ("insufficient", 2)
+        # without one respondent the others do not differ: nothing is said of other respondents
+        assert math.isnan(ours([0.0] * 8 + [1], np.arange(9.0)).low)
+        assert math.isnan(ours(np.arange(9.0), [0.0] * 8 + [1]).low)
+
+
+def test_ends_of_a_correlation_on_fishers_scale() -> None:
+    low, high = inverse_tanh_interval(0.5, 0.2, 0.9)
+    z = stats.norm.ppf(0.95)
+    assert (low, high) == pytest.approx(
+        (math.tanh(math.atanh(0.5) - 0.2 * z), math.tanh(math.atanh(0.5) + 0.2 * z))
+    )
+    for whole in (1.0, -1.0):
+        assert inverse_tanh_interval(whole, 0.2, 0.95) == (whole, whole)
+
+
+def partial(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> float:
+    """The correlation of the residuals of two lines."""
+    left = [v - np.polyval(np.polyfit(z, v, 1), z) for v in (x, y)]
+    return float(np.corrcoef(*left)[0, 1])
+
+
+def test_a_partial_correlation_is_that_of_residuals() -> None:
+    rng = np.random.default_rng(32)
+    z = rng.normal(size=15)
+    x, y = 0.5 * z + rng.normal(size=15), 3 * z + rng.normal(size=15)
+    y += x
+    families = [str(i // 2) for i in range(15)]
+    x[2], y[3], z[14] = np.nan, np.nan, np.inf
+    kept = np.array([i for i in range(15) if i not in (2, 3, 14)])
+    for own in ([], families):
+        value = psy.partial_pearson(x, y, z, level=0.9, families=own)
+        least = psy.at_least(
+            psy.Coefficient(partial(x[kept], y[kept], z[kept]), n=12, level=0.9),
+            lambda rows: partial(*(v[kept][rows] for v in (x, y, z))),
+            relatives=Relatives(tuple(families[i] for i in kept) if own else ()),
+        )
+        assert (value.value, value.low) == pytest.approx((least.value, least.low))
+        assert (value.n, value.level, math.isfinite(value.low)) == (12, 0.9, True)
+    assert psy.partial_pearson(x, y, z, n_effective=5).low < value.low
+    few = psy.partial_pearson(x[:6], y[:6], z[:6])
+    assert (few.status, few.n) == ("insufficient", 4)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_partial_correlations_at_their_ends(sign: int) -> None:
+    """What is left of both is the same, or the opposite; or nothing is left."""
+    z = np.array([1.0, 2, 3, 4, 5, 6])
+    own = np.array([1.0, -1, -1, 1, 1, -1])
+    value = psy.partial_pearson(z + own, sign * own - z, z)
+    assert (value.value, value.n) == (sign, 6)
+    for flat in ((z, z, 0 * z), (z, 0 * z, own), (0 * z, z, own)):
+        absent = psy.partial_pearson(*flat)
+        assert (absent.status, absent.n) == ("degenerate", 6)
+    for determined in ((2 * z, own, z), (own, sign * z + 1, z)):
+        absent = psy.partial_pearson(*determined)
+        assert (absent.status, absent.n) == ("degenerate", 6)
+    # without the last respondent x is z, so that there is no partial correlation of the others
+    nine = np.arange(9.0)
+    x = np.where(nine == 8, 0.0, nine)
+    assert math.isnan(psy.partial_pearson(x, np.sin(nine), nine).low)
+
+
+def test_a_repeated_measures_correlation_is_that_within_respondents() -> None:
+    rng = np.random.default_rng(33)
+    x = rng.normal(size=(6, 4)) + 9 * rng.normal(size=(6, 1))
+    y = x + rng.normal(size=(6, 4)) - 20 * rng.normal(size=(6, 1))
+    x[1, 1:], y[2, 0], x[3, 0] = np.nan, np.nan, np.inf  # respondent 1 has a single occasion
+    result = psy.repeated_measures(x, y, level=0.9)
+    a, b = [], []
+    for m in (0, 2, 3, 4, 5):
+        both = np.isfinite(x[m]) & np.isfinite(y[m])
+        a += (x[m, both] - x[m, both].mean()).tolist()
+        b += (y[m, both] - y[m, both].mean()).tolist()
+    r = np.dot(a, b) / math.sqrt(np.dot(a, a) * np.dot(b, b))
+    dof = len(a) - 5 - 1
+    t = r * math.sqrt(dof / (1 - r * r))
+    half = stats.norm.ppf(0.95) / math.sqrt(dof - 1)
+    ours = result.coefficient
+    assert (ours.value, ours.low, ours.high) == pytest.approx(
+        (r, math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half))
+    )
+    assert (ours.n, ours.level, result.dof) == (5, 0.9, dof)
+    assert result.p == pytest.approx(2 * stats.t.sf(abs(t), dof))
+    few = psy.repeated_measures(x[:3], y[:3])
+    assert (few.coefficient.status, few.coefficient.n, few.dof) == ("insufficient", 2, 0)
+    level = np.repeat([[1.0], [5.0], [7.0]], 3, axis=1)
+    for pair in ((level, x[3:, 1:]), (x[3:, 1:], level)):
+        flat = psy.repeated_measures(*pair)
+        assert (flat.coefficient.status, flat.coefficient.n) == ("degenerate", 3)
+        assert math.isnan(flat.p)
+    exact = psy.repeated_measures(x[3:, 1:], 1 - x[3:, 1:]).coefficient
+    assert (exact.value, exact.low, exact.high) == pytest.approx((-1, -1, -1))
+    for shape in ((x, y[:3]), (x[0], y[0])):
+        with pytest.raises(ValueError, match="occasions"):
+            psy.repeated_measures(*shape)
+
+
+@pytest.mark.parametrize(
+    ("r", "n", "status"),
+    [
+        ((0.5, 0.3, 0.2), 4, "ok"),
+        ((0.5, 0.3, 0.2), 3, "insufficient"),
+        ((0.5, 0.3, math.nan), 30, "insufficient"),
+        ((0.6, 0.6, 1.0), 30, "degenerate"),
+        ((1.0, 1.0, 1.0), 30, "degenerate"),
+        ((0.9, -0.9, 0.9), 30, "not_applicable"),
+        ((1.2, 1.2, 1.0), 30, "not_applicable"),
+        ((0.8, 0.6, 0.48 + 0.48), 30, "ok"),
+        ((1.0, 0.5, 0.5), 30, "ok"),
+    ],
+    ids=str,
+)
+def test_three_correlations_that_can_be_compared_or_not(
+    r: tuple[float, float, float], n: int, status: str
+) -> None:
+    """0.8, 0.6 and 0.96 lie in one plane: D is 0."""
+    result = psy.williams_test(*r, n)
+    assert (result.status, result.df, result.n) == (status, n - 3, n)
+    assert result.difference == pytest.approx(r[0] - r[1])
+    assert math.isfinite(result.t) == math.isfinite(result.p) == (status == "ok")
+    assert bool(result.reason) == (status != "ok")
+    assert psy.williams_test(*r, 40, n_effective=3.9).status == "insufficient"
+    assert psy.williams_test(*r, n + 9, n_effective=n).status == status
+    assert psy.williams_test(*r, n, n_effective=n + 9) == result or math.isnan(result.t)
+
+
+# -- convergent validity
+
+
+def test_correlations_of_columns_are_those_of_numpy() -> None:
+    rng = np.random.default_rng(34)
+    x = rng.normal(size=(7, 4)) * [1, 1e-3, 1e5, 1] + 10
+    x[:, 3] = 2 * x[:, 0]
+    assert correlations(x) == pytest.approx(np.corrcoef(x.T))
+    assert (np.diag(correlations(x)) == 1).all()
+    assert (correlations(x) <= 1).all()
+    x[:, 1] = 3.0
+    r = correlations(x)
+    assert np.isnan(r[1]).all()
+    assert np.isnan(r[:, 1]).all()
+    rest = np.ix_([0, 2, 3], [0, 2, 3])
+    assert r[rest] == pytest.approx(np.corrcoef(x[:, [0, 2, 3]].T))
+
+
+def test_a_trait_converges_where_its_correlation_exceeds_chance() -> None:
+    """Above tanh(z / sqrt(m - 3)), the two-sided bound of a correlation of 0."""
+    rng = np.random.default_rng(35)
+    x = rng.normal(size=(12, 6))
+    x[:, 3:] = 0.6 * x[:, :3] + rng.normal(size=(12, 3))
+    traits, methods = list("abcabc"), list("111222")
+    found = [float(np.corrcoef(x[:, i], x[:, i + 3])[0, 1]) for i in range(3)]
+    counts = []
+    for level in (0.1, 0.5, 0.8, 0.95, 0.999):
+        least = math.tanh(stats.norm.ppf(0.5 + level / 2) / 3)
+        result = psy.multitrait_multimethod(x, traits, methods, level=level)
+        counts.append(result.convergent)
+        assert result.convergent == (sum(r > least for r in found), 3)
+    assert len(set(counts)) > 2
+    gap = np.vstack([x, np.where(np.arange(6) == 2, np.nan, 1.0)])
+    assert psy.multitrait_multimethod(gap, traits, methods).n == 12
+    for n, status in ((10, "ok"), (9, "insufficient"), (3, "insufficient"), (2, "insufficient")):
+        few = psy.multitrait_multimethod(x[:n], traits, methods)
+        assert (few.status, few.n, len(few.correlations)) == (status, n, 6 if n > 2 else 0)
+        assert (few.traits, few.methods) == (tuple(traits), tuple(methods))
+    single = psy.multitrait_multimethod(x[:, :1], ["a"], ["1"])
+    assert (single.status, single.correlations) == ("insufficient", ())
+    x[:, 1] = 1.0
+    flat = psy.multitrait_multimethod(x, traits, methods)
+    assert (flat.status, flat.n) == ("degenerate", 12)
+    assert "b by 1" in flat.reason
+    assert "a by 1" not in flat.reason
+
+
+def test_heterotrait_to_monotrait_by_its_formula() -> None:
+    rng = np.random.default_rng(36)
+    x = rng.normal(size=(30, 6)) + rng.normal(size=(30, 1))
+    x[:, [0, 2]] += rng.normal(size=(30, 1))
+    groups = list("abacbb")
+    gap = np.vstack([x, np.full((1, 6), np.nan)])
+    r = np.corrcoef(x.T)
+    between = np.mean([r[i, j] for i in (0, 2) for j in (1, 4, 5)])
+    inner = r[0, 2] * np.mean([r[1, 4], r[1, 5], r[4, 5]])
+    result = psy.htmt(gap, groups, "a", "b")
+    assert result.value == pytest.approx(between / math.sqrt(inner))
+    assert (result.n, result.method, result.flags) == (30, "HTMT", ())
+    for status, made in (
+        ("insufficient", (x[:2], "a", "b")),
+        ("insufficient", (x, "c", "b")),
+        ("insufficient", (x, "a", "c")),
+        ("degenerate", (x * [1, 1, -1, 1, 1, 1], "a", "b")),
+        ("degenerate", (x * [1, 1, -1, 1, 1, 1], "b", "a")),
+    ):
+        absent = psy.htmt(made[0], groups, *made[1:])
+        assert (absent.status, absent.n) == (status, len(made[0]))
+    # the groups are copies of each other, so that the ratio is 1
+    copies = np.hstack([x[:, :2], x[:, :2]])
+    same = np.array(TOY) * 0 + 0.5 + 0.5 * np.eye(4)
+    assert psy.htmt_of(same, list("aabb"), "a", "b") == 1
+    assert psy.htmt(copies, list("aabb"), "a", "b").flags == ("NOT_DISTINCT",)
+    zero = np.array(TOY)
+    zero[0, 1] = zero[1, 0] = 0.0
+    assert math.isnan(psy.htmt_of(zero, list("aabb"), "a", "b"))
+    assert math.isnan(psy.htmt_of(zero, list("aabb"), "b", "a"))
+
+
+# -- orders
+
+
+def test_a_stable_order_by_hand() -> None:
+    """What a rerun does to pairs, of all, of neighbours and of the five best."""
+    scores = np.array([0.31, 0.9, 0.52, 0.7, math.nan, 0.33, 0.64, 0.5])
+    noise = np.array([0.01, 0.02, 0.005, 0.01, 0.01, 0.03, 0.002, math.nan])
+    s, v = scores[[0, 1, 2, 3, 5, 6]], noise[[0, 1, 2, 3, 5, 6]]
+    for higher in (True, False):
+        result = psy.rank_stability(
+            scores, noise, np.random.default_rng(0), k=(0, 2, 6, 7), draws=40, n_items=50,
+            higher_is_better=higher,
+        )  # fmt: skip
+        order = np.argsort(-s if higher else s)
+        pairs = psy.pair_order(s[order], v[order], n_items=50)
+        flips = [pairs.flip[i, i + 1] for i in range(5)]
+        assert result.adjacent_flip == pytest.approx(np.mean(flips))
+        best = [pairs.flip[i, j] for i, j in combinations(range(5), 2)]
+        assert result.top5_flip == pytest.approx(np.mean(best))
+        assert result.mean_flip == pytest.approx(pairs.mean_flip)
+        assert (result.expected_tau, result.tau_to_truth) == pytest.approx(
+            (pairs.expected_tau, pairs.tau_to_truth)
+        )
+        assert [(top.k, top.chance) for top in result.top] == [(2, 2 / 6)]
+        assert (result.status, result.reason) == ("ok", "")
+
+
+@pytest.mark.parametrize(
+    ("scores", "noise", "status"),
+    [
+        ([0.5, 0.6, math.nan, 0.7], [0.01] * 4, "ok"),
+        ([0.5, 0.6, math.nan, 0.7], [0.01, 0.01, 0.01, math.nan], "insufficient"),
+        ([0.5, 0.5, 0.5], [0.01] * 3, "degenerate"),
+        ([0.5, 0.6, 0.7], [0.01, 0.01, -0.01], "not_applicable"),
+        ([0.5, 0.6, 0.7], [0.0, 0.0, 0.0], "not_informative"),
+        ([0.5, 0.6, 0.7], [0.0, 0.0, 1e-9], "ok"),
+    ],
+)
+def test_when_an_order_has_a_stability(scores: list, noise: list, status: str) -> None:
+    result = psy.rank_stability(scores, noise, np.random.default_rng(0), draws=20)
+    assert result.status == status
+    assert bool(result.reason) == (status != "ok")
+    assert math.isfinite(result.same_winner) == (status in ("ok", "not_informative"))
+    if status == "not_informative":
+        assert (result.same_winner, result.mean_flip, result.expected_tau) == (1, 0, 1)
+        assert (result.top[0].same_set, result.top[0].overlap) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("higher", "k", "last", "shared"),
+    [(True, 2, 8, 0.75), (False, 2, 8, 1.0), (True, 1, 7, 1 / 3), (False, 1, 8, 0.0)],
+)
+def test_the_best_of_two_administrations(higher: bool, k: int, last: int, shared: float) -> None:
+    """Who shares the last place of the best with others has a part of it."""
+    x, y = [1, 2, 3, 4, 5, 6, math.nan], [2, 1, 3, 7, 7, last, 9]
+    result = psy.top_k_overlap(x, y, k, higher_is_better=higher)
+    assert (result.value, result.n) == (pytest.approx(shared), 6)
+    for k, status in ((0, "insufficient"), (6, "insufficient"), (5, "ok")):
+        other = psy.top_k_overlap(x, y, k)
+        assert (other.status, other.n) == (status, 6)
+    for pair in ((x[:6], [1] * 6), ([1] * 6, y[:6])):
+        flat = psy.top_k_overlap(*pair, 2)
+        assert (flat.status, flat.n) == ("degenerate", 6)
+
+
+@pytest.mark.parametrize("n", [6, 7])
+def test_the_best_half_and_random_halves(n: int) -> None:
+    """The half is chosen by the mean rank in both; it has one more of an odd number."""
+    rng = np.random.default_rng(37)
+    x, y = np.round(rng.normal(size=n), 1), rng.normal(size=n)
+    gaps = np.append(x, [1.0, math.nan]), np.append(y, [math.nan, 1.0])
+    result = psy.benchmark_agreement(*gaps, np.random.default_rng(3), halves=30, k=4)
+    size = (n + 1) // 2
+    best = np.argsort(-(stats.rankdata(x) + stats.rankdata(y)), kind="stable")[:size]
+    assert result.all is not None
+    assert result.top_half is not None
+    for ours, rows, k in ((result.all, np.arange(n), 4), (result.top_half, best, min(4, size))):
+        a, b = x[rows], y[rows]
+        assert (ours.n, ours.k, ours.chance) == (len(rows), k, k * k / len(rows))
+        assert ours.pearson == pytest.approx(np.corrcoef(a, b)[0, 1])
+        assert ours.tau == pytest.approx(stats.kendalltau(a, b).statistic)
+        assert ours.top_k == pytest.approx(expected_overlap(a, b, k))
+    taus = [
+        stats.kendalltau(x[rows], y[rows]).statistic
+        for rows in (np.array(each) for each in combinations(range(n), size))
+    ]
+    assert min(taus) <= result.tau_range[0] < result.tau_range[1] <= max(taus)
+    same = np.random.default_rng(3)
+    drawn = [
+        stats.kendalltau(x[rows], y[rows]).statistic
+        for rows in (same.permutation(n)[:size] for _ in range(30))
+    ]
+    assert result.tau_range == pytest.approx(tuple(np.nanquantile(drawn, [0.025, 0.975])))
+    for k, few, status in ((0, n, "insufficient"), (3, 3, "ok"), (4, 3, "insufficient")):
+        assert psy.benchmark_agreement(x[:few], y[:few], rng, halves=2, k=k).status == status
+    assert psy.benchmark_agreement(x[:5], y[:5], rng, halves=2).top_half is None
+    assert psy.benchmark_agreement(y, 0 * x, rng).status == "degenerate"

@@ -278,6 +278,271 @@ def test_the_elasticity_against_dummy_regression() -> None:
     assert same.elasticity.status == "degenerate"
 
 
+# -- leans by hand
+
+
+def test_a_lean_and_its_mean_by_hand() -> None:
+    rates = psy.acquiescence([0.9, 0.4, math.nan, 0.7], [0.7, 0.2, 0.5, 0.6], level=0.9)
+    values = np.array([0.3, -0.2, 0.15])
+    half = stats.t.ppf(0.95, 2) * values.std(ddof=1) / math.sqrt(3)
+    assert [rates.respondents[i].value for i in (0, 1, 3)] == pytest.approx(values)
+    assert (rates.mean.value, rates.mean.low, rates.mean.high) == pytest.approx(
+        (values.mean(), values.mean() - half, values.mean() + half)
+    )
+    assert (rates.mean.n, rates.mean.level, rates.mean.method) == (3, 0.9, "t")
+    assert rates.deviation == pytest.approx(values.std(ddof=1))
+    assert rates.respondents[2].status == "insufficient"
+    assert rates.respondents[0].n == 1
+    one = psy.acquiescence([0.0], [1.0], level=0.8)
+    assert (one.mean.value, one.mean.n, one.mean.level) == (0, 1, 0.8)
+    assert math.isnan(one.mean.low)
+    assert math.isnan(one.deviation)
+    none = psy.acquiescence([math.nan], [0.5])
+    assert (none.mean.status, none.mean.n) == ("insufficient", 0)
+    for outside in (([-0.1], [0.1]), ([0.1], [1.1])):
+        refused = psy.acquiescence(*outside)
+        assert (refused.mean.status, refused.respondents) == ("not_applicable", ())
+    for shapes in ((0.5, 0.5), ([0.5], [0.5, 0.5]), (np.ones((1, 1, 1)), np.ones((1, 1, 1)))):
+        with pytest.raises(ValueError, match="needed"):
+            psy.acquiescence(*shapes)
+
+
+def cluster_error(values: np.ndarray, labels: np.ndarray) -> float:
+    """The standard error of a mean over clusters, answers that are missing left out."""
+    known = np.isfinite(values)
+    v, labels = values[known], labels[known]
+    there = np.unique(labels)
+    sums = [float((v[labels == c] - v.mean()).sum()) for c in there]
+    return math.sqrt(len(there) / (len(there) - 1) * sum(s * s for s in sums)) / len(v)
+
+
+def test_answers_of_two_opposite_forms_by_loops() -> None:
+    rng = np.random.default_rng(41)
+    first, second = (rng.random((2, 3, 40)) < np.array([0.8, 0.5, 0.3])[:, None]).astype(float)
+    first[0, 3:8], second[1, 7], second[2] = np.nan, np.nan, np.nan
+    labels = np.arange(40) // 4
+    lean = psy.acquiescence(first, second, labels, level=0.9)
+    pairs = psy.pair_coherence(first, second, labels, level=0.9)
+    z, means, shares = stats.norm.ppf(0.95), [], []
+    for m in (0, 1):
+        a, b = first[m], second[m]
+        both = np.isfinite(a) & np.isfinite(b)
+        parts = (a + b) / 2 - 0.5
+        apart = np.where(both, a != b, np.nan)
+        for ours, values in ((lean.respondents[m], parts), (pairs.coherent[m], apart)):
+            value, error = np.nanmean(values), cluster_error(values, labels)
+            assert ours.fixed is not None
+            assert (ours.value, ours.fixed.low, ours.fixed.high, ours.se) == pytest.approx(
+                (value, value - z * error, value + z * error, error)
+            )
+            assert (ours.n, ours.level, ours.fixed.method) == (1, 0.9, "cluster normal")
+        y, w = a[both].mean(), b[both].mean()
+        chance = y * (1 - w) + (1 - y) * w
+        assert pairs.chance[m] == pytest.approx(chance)
+        share = apart[both].mean()
+        assert pairs.corrected[m] == pytest.approx((share - chance) / (1 - chance))
+        means.append(np.nanmean(parts))
+        shares.append(share)
+    for ours, values in ((lean.mean, means), (pairs.mean, shares)):
+        half = stats.t.ppf(0.95, 1) * np.std(values, ddof=1) / math.sqrt(2)
+        assert (ours.value, ours.low, ours.n) == pytest.approx(
+            (np.mean(values), np.mean(values) - half, 2)
+        )
+    for absent in (lean.respondents[2], pairs.coherent[2]):
+        assert absent.status == "insufficient"
+    assert math.isnan(pairs.chance[2])
+    # who says yes to one form and no to the other whatever is asked cannot contradict itself
+    always = psy.pair_coherence(np.ones((1, 5)), np.zeros((1, 5)))
+    assert (always.coherent[0].value, always.chance[0]) == (1, 1)
+    assert math.isnan(always.corrected[0])
+    nothing = psy.pair_coherence(np.full((2, 3), np.nan), np.ones((2, 3)))
+    assert (nothing.mean.status, nothing.mean.n) == ("insufficient", 0)
+    for answer in (0.5, 2.0, -1.0):
+        refused = psy.pair_coherence([[answer, 1]], [[0, 1]])
+        assert (refused.mean.status, refused.coherent, refused.chance) == ("not_applicable", (), ())
+        assert psy.pair_coherence([[0, 1]], [[1, answer]]).mean.status == "not_applicable"
+
+
+def test_a_balanced_score_of_respondents_who_lack_one() -> None:
+    rng = np.random.default_rng(42)
+    a = rng.normal(size=13)
+    b = a + rng.normal(0.2, 0.4, 13)
+    gap = a.copy()
+    gap[[0, 5]] = np.nan
+    families = [str(i // 2) for i in range(13)]
+    kept = [i for i in range(13) if i not in (0, 5)]
+    ours = psy.balanced_score(gap, b, families=families, level=0.9)
+    rival = psy.icc(
+        np.stack([a, b], axis=1)[kept], families=[families[i] for i in kept], level=0.9
+    ).ak
+    assert math.isnan(ours.scores[0])
+    assert [ours.scores[i] for i in kept] == pytest.approx(((a + b) / 2)[kept])
+    low = ours.reliability.value, ours.reliability.low, ours.reliability.n
+    assert low == pytest.approx((rival.value, rival.low, 11))
+    assert math.isfinite(rival.low)
+    assert psy.balanced_score(gap, b, n_effective=6).reliability.low < rival.value
+
+
+@pytest.mark.parametrize(
+    ("counts", "status"),
+    [
+        ((0, 4, 0, 5), "ok"),
+        ((0, 0, 2, 3), "insufficient"),
+        ((1, 2, 0, 0), "insufficient"),
+        ((-1, 4, 2, 3), "not_applicable"),
+        ((1, 4, 2, math.nan), "not_applicable"),
+        ((1, math.inf, 2, 2), "not_applicable"),
+    ],
+    ids=str,
+)
+def test_which_counts_have_a_sensitivity(counts: tuple[float, ...], status: str) -> None:
+    result = psy.signal_detection(*counts)
+    assert result.status == status
+    assert bool(result.reason) == (status != "ok")
+    for number in (result.d_prime, result.criterion, result.balanced_accuracy):
+        assert number.status == status
+        assert number.n == (9 if status == "ok" else 0)
+    if status == "ok":
+        assert (result.hit_rate, result.false_alarm_rate) == pytest.approx((0.1, 0.5 / 6))
+        assert result.balanced_accuracy.value == 0.5
+        sure = psy.signal_detection(4, 0, 0, 5).balanced_accuracy
+        assert sure.fixed is not None
+        assert (sure.value, sure.fixed.high) == (1, 1)
+        assert sure.se == pytest.approx(math.sqrt(0.09 / 4 + 5.5 * 0.5 / 36 / 5) / 2)
+        wrong = psy.signal_detection(0, 4, 5, 0).balanced_accuracy
+        assert wrong.fixed is not None
+        assert (wrong.value, wrong.fixed.low) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("rates", "items", "status"),
+    [
+        ((0.8, 0.6, 0.5), None, "ok"),
+        ((0.8, 0.6, 0.5), 40, "ok"),
+        ((1.0, 0.4, 0.4), 40, "ok"),
+        ((1.0, 0.4, 0.4), None, "degenerate"),
+        ((0.4, 1.0, 0.4), None, "degenerate"),
+        ((1.0, 0.401, 0.4), None, "degenerate"),
+        ((0.999, 0.399, 0.4), None, "degenerate"),
+        ((1.0, 0.403, 0.4), None, "not_applicable"),
+        ((1.0, 0.396, 0.4), None, "not_applicable"),
+        ((0.0, 0.604, 0.4), None, "not_applicable"),
+        ((0.0, 0.597, 0.4), None, "not_applicable"),
+        ((1.1, 0.4, 0.4), None, "not_applicable"),
+        ((0.4, -0.1, 0.4), None, "not_applicable"),
+        ((0.4, math.nan, 0.4), None, "not_applicable"),
+    ],
+    ids=str,
+)
+def test_which_printed_rates_have_a_sensitivity(
+    rates: tuple[float, float, float], items: float | None, status: str
+) -> None:
+    """Three rates of three digits may miss a cell of nothing by as much as rounding makes."""
+    result = psy.signal_detection_from_rates(*rates, items, level=0.9)
+    assert result.status == status
+    assert bool(result.reason) == (status != "ok")
+    accuracy, yes, base = rates
+    if status == "degenerate":
+        assert result.d_prime.status == result.criterion.status == status
+        h, f = result.hit_rate, result.false_alarm_rate
+        assert min(h, 1 - h, f, 1 - f) == pytest.approx(0, abs=1e-12)
+        assert all(0 <= rate <= 1 for rate in (h, f))
+        assert result.balanced_accuracy.value == (h + 1 - f) / 2
+    if status == "ok":
+        hits = (accuracy + yes - (1 - base)) / 2
+        h, f = hits / base, (yes - hits) / (1 - base)
+        if items is None:
+            z = stats.norm.ppf([h, f])
+            assert (result.hit_rate, result.false_alarm_rate) == pytest.approx((h, f))
+            assert (result.d_prime.value, result.criterion.value) == pytest.approx(
+                (z[0] - z[1], -z.mean())
+            )
+            assert result.balanced_accuracy.value == pytest.approx((h + 1 - f) / 2)
+        else:
+            yeses, noes = base * items, (1 - base) * items
+            counted = psy.signal_detection(
+                h * yeses, (1 - h) * yeses, f * noes, (1 - f) * noes, level=0.9
+            )
+            assert result.d_prime.value == pytest.approx(counted.d_prime.value)
+            assert (result.d_prime.n, result.d_prime.level) == (40, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected", "status", "n"),
+    [
+        ([10, 10], None, "ok", 20),
+        ([15, 35], [1, 9], "ok", 50),
+        ([15, 34], [1, 9], "insufficient", 49),
+        ([0, 0], None, "insufficient", 0),
+        ([50], None, "insufficient", 0),
+        ([-1, 50], None, "not_applicable", 0),
+        ([math.nan, 50], None, "not_applicable", 0),
+        ([50, 50], [-0.5, 1.5], "not_applicable", 0),
+        ([50, 50], [math.nan, 1.0], "not_applicable", 0),
+    ],
+    ids=str,
+)
+def test_which_choices_have_a_preference(
+    counts: list[float], expected: list[float] | None, status: str, n: int
+) -> None:
+    """Expected shares of 1 and 9 are a tenth and nine tenths."""
+    result = psy.position_bias(counts, expected)
+    assert (result.test.status, result.test.n) == (status, n)
+    assert math.isfinite(result.cramer_v) == (status == "ok")
+    assert len(result.shares) == (2 if n else 0)
+    if counts == [15, 35]:
+        rival = stats.chisquare([15, 35], [5, 45])
+        assert (result.test.statistic, result.test.p, result.test.df) == pytest.approx(
+            (rival.statistic, rival.pvalue, 1)
+        )
+        assert result.cramer_v == pytest.approx(math.sqrt(rival.statistic / (50 * 9)))
+        assert result.shares == (0.3, 0.7)
+    with pytest.raises(ValueError, match="expected"):
+        psy.position_bias([*counts, 3], [0.5] * len(counts))
+
+
+def test_the_elasticity_of_some_answers() -> None:
+    rng = np.random.default_rng(43)
+    words = np.exp(rng.normal(4, 0.5, (7, 3)))
+    scores = np.exp(0.4 * np.log(words) + rng.normal(0, 0.2, (7, 3)))
+    gap, lengths = scores.copy(), words.copy()
+    gap[0, 1:], gap[1, 0], lengths[2, 2] = 0.0, -1.0, np.nan  # the first has one form
+    lengths[3] = 0.0
+    rest = scores[[1, 2, 4, 5, 6]].copy()
+    rest[0, 0], rest[1, 2] = np.nan, np.nan
+    ours = psy.length_elasticity(gap, lengths, level=0.9)
+    same = psy.length_elasticity(rest, words[[1, 2, 4, 5, 6]], level=0.9)
+    for mine, other in ((ours.elasticity, same.elasticity), (ours.correlation, same.correlation)):
+        assert (mine.value, mine.low, mine.high, mine.se) == pytest.approx(
+            (other.value, other.low, other.high, other.se), nan_ok=True
+        )
+    assert (ours.elasticity.n, ours.elasticity.level, ours.elasticity.method) == (5, 0.9, "t")
+    known = np.isfinite(rest)
+    r = np.corrcoef(np.log(rest[known]), np.log(words[[1, 2, 4, 5, 6]][known]))[0, 1]
+    assert (ours.correlation.value, ours.correlation.n) == (pytest.approx(r), 13)
+    nine = psy.length_elasticity(scores[[0, 1, 2] * 3], words[[0, 1, 2] * 3], level=0.9)
+    counted = psy.pearson(
+        np.log(words[[0, 1, 2] * 3]).ravel(), np.log(scores[[0, 1, 2] * 3]).ravel(),
+        n_effective=9, level=0.9,
+    )  # fmt: skip
+    assert math.isfinite(counted.low)
+    assert nine.correlation.low == pytest.approx(counted.low)
+    few = psy.length_elasticity(scores[:2], words[:2])
+    for absent in (few.elasticity, few.correlation):
+        assert (absent.status, absent.n) == ("insufficient", 2)
+    exact = psy.length_elasticity(words**0.3, words).elasticity
+    assert (exact.value, exact.n) == (pytest.approx(0.3), 7)
+    assert math.isnan(exact.low)
+    level = psy.length_elasticity(scores, np.outer(np.arange(1.0, 8), [1.0, 2.0, 5.0])).elasticity
+    assert (level.status, level.n) == ("degenerate", 7)
+    # two respondents share two forms, and the third has others: the line takes what is left
+    apart = np.full((3, 4), np.nan)
+    apart[:2, :2], apart[2, 2:] = scores[:2, :2], scores[2, :2]
+    none_left = psy.length_elasticity(apart, rng.uniform(5, 50, (3, 4))).elasticity
+    assert (none_left.status, none_left.n) == ("ok", 3)
+    assert math.isnan(none_left.low)
+
+
 answers = arrays(float, (2, 5, 12), elements=st.integers(0, 1))
 
 

@@ -16,6 +16,8 @@ from scipy import stats
 
 from hqm import psychometrics as psy
 from hqm.psychometrics.consistency import lengthening
+from hqm.psychometrics.retest import drift_test
+from hqm.psychometrics.score_dependability import spread_of_these
 from tests.conftest import NIGHTLY
 from tests.perf.coverage import INTERVALS, simulate
 
@@ -409,6 +411,233 @@ def test_both_intervals_cover(n: int, sd: float) -> None:
     # the point of having two: the narrow one does not speak about other respondents
     assert coverages[INTERVALS[3]].population < 0.8
     assert coverages[INTERVALS[3]].width < coverages[INTERVALS[2]].width
+
+
+def ends(value: psy.Coefficient) -> tuple[float, ...]:
+    fixed = value.fixed or psy.Bounds(math.nan, math.nan, "")
+    return value.value, value.low, value.high, value.n, value.level, fixed.low, fixed.high
+
+
+@pytest.mark.parametrize("of_scores", [False, True], ids=["of items", "of scores"])
+def test_who_lacks_answers_leaves_no_trace_in_rho_g(of_scores: bool) -> None:
+    x, _ = answers(20, respondents=16, items=40)
+    kept = [i for i in range(16) if i not in (3, 6)]
+    families = [str(i // 2) for i in range(16)]
+    own = [families[i] for i in kept]
+    gap = x.copy()
+    gap[0, 3] = np.nan
+    if of_scores:
+        gap[1, 6] = np.nan
+        without, left = ((v.sum(axis=2)[:, :, None] - v) / 39 for v in (gap, x[:, kept]))
+        gaps, rests = gap.mean(axis=2), x[:, kept].mean(axis=2)
+        ours = psy.rho_g_of_scores(gaps, without=without, families=families, level=0.9)
+        rest = psy.rho_g_of_scores(rests, without=left, families=own, level=0.9)
+        without[0, 7, 3] = np.nan
+        one_less = psy.rho_g_of_scores(gaps, without=without, families=families)
+        assert one_less.rho.n == 13
+    else:
+        gap[1, 6, 2:] = np.nan  # one picture is left
+        labels = np.arange(40) // 2
+        ours = psy.rho_g(gap, labels, families=families, level=0.9)
+        rest = psy.rho_g(x[:, kept], labels, families=own, level=0.9)
+    assert ends(ours.rho) == pytest.approx(ends(rest.rho))
+    assert (ours.rho.flags, ours.rho.method) == (rest.rho.flags, rest.rho.method)
+    assert (ours.rho.n, ours.rho.level, math.isfinite(ours.rho.low)) == (14, 0.9, True)
+    assert ours.noise[kept] == pytest.approx(rest.noise)
+    assert ours.scores[:, kept] == pytest.approx(rest.scores)
+    assert np.isnan([*ours.noise[[3, 6]], *ours.scores[:, [3, 6]].ravel()]).all()
+    assert ours.score_variance == pytest.approx(rest.score_variance)
+    assert ours.noise_mean == pytest.approx(rest.noise.mean())
+    assert ours.mdc95[kept] == pytest.approx(1.96 * np.sqrt(2 * rest.noise))
+    drift = ours.drift.statistic, ours.drift.df, ours.drift.p, ours.drift.n
+    assert drift == pytest.approx(
+        (rest.drift.statistic, rest.drift.df, rest.drift.p, 14), nan_ok=True
+    )
+
+
+def test_drift_is_that_of_the_items_which_every_run_scored() -> None:
+    x, _ = answers(21, items=80)
+    x[0, :, :5], x[1, 2, 40:45] = np.nan, np.nan
+    statistic = 0.0
+    for m in range(8):
+        d = x[0, m] - x[1, m]
+        d = d[np.isfinite(d)]
+        variance = 80 / 79 * ((d - d.mean()) ** 2).sum() / len(d) ** 2
+        statistic += d.mean() ** 2 / variance
+    study = psy.rho_g(x)
+    assert (study.drift.statistic, study.drift.df) == (pytest.approx(statistic), 8)
+    assert study.rho.flags == ("MISSING",)
+    x[1, 2, 40:45], x[0, :, :5] = 0.0, 1.0
+    x[0, :4, 0] = np.nan
+    assert psy.rho_g(x).rho.flags == (), "one answer in 160"
+
+
+def test_runs_that_differ_in_one_direction_only_count_once_in_the_test_of_drift() -> None:
+    """Two runs are alike for one respondent, all three for another."""
+    rng = np.random.default_rng(22)
+    scores = np.array([[0.5, 0.4, 0.3], [0.5, 0.4, 0.3], [0.6, 0.5, 0.3]])
+    parts = 0.01 * rng.normal(size=(3, 3, 12))
+    parts -= parts.mean(axis=2, keepdims=True)
+    parts[1] = parts[0]
+    parts[:, 2] = 0.0
+    test = drift_test(scores, parts)
+    statistic = 0.0
+    for m in (0, 1):
+        d = parts[2, m] - parts[0, m]
+        statistic += 0.1**2 / (12 / 11 * float(d @ d))
+    assert (test.statistic, test.df, test.n) == (pytest.approx(statistic), 2, 3)
+    scores[2, 2] = 0.4
+    certain = drift_test(scores, parts)
+    assert (certain.statistic, certain.df, certain.p, certain.n) == (math.inf, 6, 0, 3)
+    assert drift_test(scores[:1], parts[:1]).n == 3
+    assert drift_test(0 * scores, 0 * parts).n == 3
+
+
+@pytest.mark.parametrize("pictures", [2, 3])
+def test_three_pictures_give_an_interval_for_these_respondents(pictures: int) -> None:
+    x, _ = answers(23, items=60)
+    assert (psy.rho_g(x, np.arange(60) % pictures).rho.fixed is not None) == (pictures > 2)
+
+
+def test_noise_above_the_spread_is_reported_raw() -> None:
+    x = (np.random.default_rng(1).random((2, 9, 30)) < 0.5).astype(float)
+    rho, _, _ = by_hand(x, np.arange(30))
+    assert rho < 0
+    study = psy.rho_g(x).rho
+    assert (study.value, study.raw) == (0, pytest.approx(rho))
+    assert (study.n, study.status, study.flags[-1]) == (9, "ok", "NEGATIVE_COMPONENT")
+    assert math.isnan(study.low)
+    assert study.fixed is not None
+    assert study.fixed.low == 0
+    positive = psy.rho_g(answers(24)[0]).rho
+    assert math.isnan(positive.raw)
+    assert "NEGATIVE_COMPONENT" not in positive.flags
+
+
+def test_runs_that_repeat_say_so_and_equal_scores_have_no_reliability() -> None:
+    x, _ = answers(25, respondents=9)
+    same = psy.rho_g(x[[0, 0, 0]], level=0.9)
+    assert (same.rho.value, same.rho.status, same.rho.n) == (1, "not_informative", 9)
+    assert (same.rho.level, same.runs, same.noise_mean) == (0.9, 3, 0)
+    assert same.rho_average is same.rho
+    equal = np.stack([np.eye(4, 12), np.eye(4, 12)[:, ::-1]])
+    degenerate = psy.rho_g(equal)
+    assert (degenerate.rho.status, degenerate.rho.n) == ("degenerate", 4)
+    assert degenerate.noise == pytest.approx(np.full(4, 1 / 144))
+    equal[1, 0] = 1.0
+    assert psy.rho_g(equal).rho.status == "ok", "one run tells them apart"
+    for few, respondents in ((x[:1], 9), (x[:, :2], 2), (x[:, :, :1], 9), (x * np.nan, 9)):
+        absent = psy.rho_g(few)
+        assert (absent.rho.status, absent.rho.n) == ("insufficient", respondents)
+        assert (absent.drift.status, absent.drift.n) == ("insufficient", respondents)
+        assert np.isnan(absent.noise).all()
+        assert np.isnan(absent.scores).all()
+        assert (absent.noise.shape, absent.scores.shape) == ((respondents,), few.shape[:2])
+        assert math.isnan(absent.score_variance)
+
+
+def drawn_bounds(
+    scores: np.ndarray, apart: np.ndarray, noise: float, level: float
+) -> tuple[float, float]:
+    """The interval of rho_g where the noise of two runs is known: that of the spread alone."""
+    m, c = apart.shape
+    centred = apart - apart.mean(axis=0)
+    centred = centred - centred.mean(axis=1, keepdims=True)
+    error = (centred**2).sum() * (c - 1) / c / (m - 1)
+    away = scores - scores.mean()
+    length = float((away**2).sum())
+    along = ((away @ centred) ** 2).sum() * (c - 1) / c / length if length > 0 else error
+    these = spread_of_these(scores.var(ddof=1), error, m, along=along)
+    rho = np.clip(1 - noise / (these + noise / 2), 0, 1)
+    low, high = np.quantile(np.repeat(rho, 15), [0.5 - level / 2, 0.5 + level / 2])
+    return float(low), float(high)
+
+
+def test_the_noise_of_a_single_item_has_no_error() -> None:
+    """Without that item there is no noise at all, of which no logarithm can be had."""
+    x, _ = answers(26, respondents=10, items=30)
+    x[1] = x[0]
+    x[1, 4, 7] = 1 - x[0, 4, 7]
+    study = psy.rho_g(x, level=0.8)
+    apart = ((x.sum(axis=2)[:, :, None] - x) / 29).mean(axis=0)
+    ours = study.rho.fixed
+    assert ours is not None
+    assert study.noise[4] == pytest.approx(0.5 / 30**2)
+    low, high = drawn_bounds(x.mean(axis=(0, 2)), apart, study.noise.mean(), 0.8)
+    value = study.rho.value
+    assert (ours.low, ours.high) == pytest.approx((min(low, value), max(high, value)))
+
+
+def test_mean_scores_that_are_all_alike_have_no_direction() -> None:
+    """Two runs in opposite orders, by more than their items' noise explains."""
+    rng = np.random.default_rng(27)
+    scores = np.array([[0.2, 0.4, 0.6, 0.8], [0.8, 0.6, 0.4, 0.2]])
+    without = scores[:, :, None] + 0.02 * rng.normal(size=(2, 4, 12))
+    study = psy.rho_g_of_scores(scores, without=without)
+    h = 11 / 12 * (scores[:, :, None] - without)
+    changes = 12 / 11 * h.var(axis=0, ddof=1)
+    assert study.noise == pytest.approx(changes.sum(axis=1))
+    assert "DRIFT" in study.rho.flags
+    left = np.log((12 / 11) ** 2 * (changes.sum(axis=1)[:, None] - changes).mean(axis=0))
+    apart = without.mean(axis=0)
+    spread = np.log(apart.var(axis=0, ddof=1))
+    doubt = math.sqrt(11 / 12 * float(((left - left.mean()) ** 2).sum()))
+    r = np.corrcoef(left, spread)[0, 1]
+    centred = apart - apart.mean(axis=0)
+    centred = centred - centred.mean(axis=1, keepdims=True)
+    error = (centred**2).sum() * 11 / 12 / 3
+    these = spread_of_these(0.0, error, 4, along=error)[:, 0]
+    normal = stats.norm.ppf((np.arange(1, 200) - 0.5) / 199)
+    student = stats.t.ppf((np.arange(1, 16) - 0.5) / 15, 11)
+    normal, student = normal / normal.std(), student / student.std() * math.sqrt(11 / 9)
+    drawn = []
+    for variance, z in zip(these, normal, strict=True):
+        for t in student:
+            noise = study.noise.mean() * math.exp(doubt * (r * z + math.sqrt(1 - r * r) * t))
+            drawn.append(min(max(1 - noise / (variance + noise / 2), 0.0), 1.0))
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    assert study.rho.fixed is not None
+    assert (study.rho.fixed.low, study.rho.fixed.high) == pytest.approx(
+        (min(low, study.rho.value), max(high, study.rho.value))
+    )
+    for few, status in ((2, "insufficient"), (3, "ok")):
+        assert psy.rho_g_of_scores(scores[:, :few], without=without[:, :few]).rho.status == status
+    for clusters, status in ((1, "insufficient"), (2, "ok")):
+        few = psy.rho_g_of_scores(scores, without=without[:, :, :clusters]).rho
+        assert (few.status, few.n) == (status, 4)
+    assert psy.rho_g_of_scores(scores[:1], without=without[:1]).rho.n == 4
+    for shape in (without[0], without[:, :3], without[:1]):
+        with pytest.raises(ValueError, match="shape"):
+            psy.rho_g_of_scores(scores, without=shape)
+
+
+def test_the_mean_of_three_runs_says_how_many() -> None:
+    x, _ = answers(28, runs=3, respondents=10)
+    study = psy.rho_g(x)
+    average, single = study.rho_average, study.rho
+    for own, stepped in ((single.value, average.value), (single.low, average.low)):
+        assert stepped == pytest.approx(3 * own / (1 + 2 * own))
+    assert (average.high, average.method) == (math.inf, f"{single.method}, mean of 3 runs")
+
+
+def test_the_noise_floor_by_its_formula() -> None:
+    rates = np.array([0.2, 0.5, math.nan, 0.6, 0.9])
+    by = np.array([[0.1, 0.3], [0.4, 0.6], [0.5, 0.5], [0.2, 1.0], [0.8, 1.0]])
+    known = np.isfinite(rates)
+    p, q = rates[known], by[known]
+    plain, typed = psy.noise_floor(rates, 50), psy.noise_floor(rates, 50, strata=by)
+    for floor, lottery in ((plain, (p * (1 - p)).mean()), (typed, (q * (1 - q)).mean())):
+        spread = p.var(ddof=1)
+        assert floor.value == pytest.approx(spread / (spread + lottery / 50))
+        assert (floor.n, floor.method) == (4, "binomial")
+    by[0, 1] = math.nan
+    assert psy.noise_floor(rates, 50, strata=by).n == 3
+    for absent in (psy.noise_floor(rates, 1), psy.noise_floor([0.4] * 4, 50)):
+        assert (math.isnan(absent.value), absent.n) == (True, 4)
+    assert psy.noise_floor([0.4] * 4, 50).status == "degenerate"
+    for strata in (by[:4], rates):
+        with pytest.raises(ValueError, match="strata"):
+            psy.noise_floor(rates, 50, strata=strata)
 
 
 # -- rank stability

@@ -365,7 +365,7 @@ def signal_detection_from_rates(
             hit * n_yes, (1 - hit) * n_yes, alarm * n_no, (1 - alarm) * n_no, level=level
         )
     balanced = Coefficient((hit + 1 - alarm) / 2)
-    if hit in (0.0, 1.0) or alarm in (0.0, 1.0):
+    if min(hit, 1 - hit, alarm, 1 - alarm) <= 1e-12:
         reason = "a rate of 0 or 1 has an infinite d'; give the number of items for a corrected one"
         none = Coefficient.absent("degenerate", reason)
         return SignalDetection(hit, alarm, none, none, balanced, status="degenerate", reason=reason)
