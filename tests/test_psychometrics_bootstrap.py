@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hqm import psychometrics as psy
+from hqm.psychometrics import bootstrap
 
 
 def rate_of(sums: np.ndarray) -> np.ndarray:
@@ -196,3 +197,156 @@ def test_wrong_shapes_are_refused() -> None:
         psy.stream(-1, "x")
     with pytest.raises(ValueError, match="cluster"):
         psy.aggregate([[1.0]], [1, 2])
+
+
+# -- by hand
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+@pytest.mark.parametrize("clusters", [12, 240])
+def test_the_interval_is_bca_over_these_draws(clusters: int, level: float) -> None:
+    """Efron 1987, from the totals that the generator draws; ties count half."""
+    table = answers(1, clusters, 3)
+
+    def statistic(sums: np.ndarray) -> np.ndarray:
+        return np.asarray((sums[:, 0] / sums[:, 1]) ** 3)
+
+    ours = psy.resample(table, statistic, rng=psy.stream(4, "x"), replicates=400, level=level)
+    limit = clusters > 200
+    (sums,) = bootstrap.resampled_sums(table, psy.stream(4, "x").spawn(1)[0], 400, limit=limit)
+    drawn, value = statistic(sums), float(statistic(table.sum(axis=0)[None])[0])
+    below = [1.0 if v < value - 1e-12 else 0.5 if v < value + 1e-12 else 0.0 for v in drawn]
+    assert limit or 0.5 in below
+    z0 = stats.norm.ppf(np.mean(below))
+    left = np.array([statistic((table.sum(axis=0) - row)[None])[0] for row in table])
+    moved = left.mean() - left
+    a = (moved**3).sum() / (6 * (moved**2).sum() ** 1.5)
+    ends = []
+    for tail in (0.5 - level / 2, 0.5 + level / 2):
+        z = z0 + stats.norm.ppf(tail)
+        ends.append(np.quantile(drawn, stats.norm.cdf(z0 + z / (1 - a * z))))
+    assert (ours.low, ours.high) == pytest.approx(tuple(ends))
+    assert (ours.value, ours.se) == pytest.approx((value, drawn.std(ddof=1)))
+    assert (ours.level, ours.clusters) == (level, clusters)
+    assert ours.method == ("BCa, gaussian" if limit else "BCa, multinomial")
+
+
+def test_draws_have_the_mean_and_spread_of_a_resample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three clusters: the variance of a total is n^2 / (n - 1) of that of the clusters at its
+    limit, and n times it where clusters are drawn.
+    """
+    table = np.array([[1.0, 1.0], [2.0, 1.0], [6.0, 1.0]])
+    for limit, variance in ((True, 9 / 2 * 14 / 3), (False, 3 * 14 / 3)):
+        sums = np.concatenate(
+            list(bootstrap.resampled_sums(table, psy.stream(0, "x"), 4000, limit=limit))
+        )
+        # 4,000 draws: five standard errors of a mean, and of a variance
+        assert sums[:, 0].mean() == pytest.approx(9, abs=5 * math.sqrt(variance / 4000))
+        assert sums[:, 0].var() == pytest.approx(variance, rel=5 * math.sqrt(2 / 4000))
+        assert sums[:, 1] == pytest.approx(np.full(4000, 3.0))
+    for chunk, sizes in ((7, [2, 2, 1]), (9, [3, 2]), (1, [1] * 5), (15, [5]), (99, [5])):
+        monkeypatch.setattr(bootstrap, "CHUNK", chunk)
+        for limit in (True, False):
+            drawn = list(bootstrap.resampled_sums(table, psy.stream(0, "x"), 5, limit=limit))
+            assert [len(each) for each in drawn] == sizes
+            assert len({float(row[0]) for each in drawn for row in each}) > 1
+    assert psy.stream(0, "x").random() != psy.stream(1, "x").random()
+
+
+@pytest.mark.parametrize(
+    ("clusters", "events", "draw"),
+    [(199, 100, "multinomial"), (200, 100, "gaussian"), (1000, 24, "multinomial"),
+     (1000, 25, "gaussian")],
+)  # fmt: skip
+def test_rare_events_are_drawn_as_they_are(clusters: int, events: int, draw: str) -> None:
+    """A total of 25 of 1,000 lies five standard errors above 0; of 24 it does not. A column with
+    negative numbers counts no events.
+    """
+    seen = (np.arange(clusters) < events).astype(float)
+    change = np.sin(np.arange(clusters))
+    table = np.stack([seen, np.ones(clusters), change], 1)
+    interval = psy.resample(table, rate_of, rng=psy.stream(0, "r"), replicates=50)
+    assert interval.method.endswith(draw)
+
+
+def test_large_tables_go_through_a_statistic_in_pieces() -> None:
+    table = answers(9, 5000)
+    seen: list[int] = []
+
+    def counted(sums: np.ndarray) -> np.ndarray:
+        seen.append(len(sums))
+        return rate_of(sums)
+
+    interval = psy.resample(table, counted, rng=psy.stream(0, "r"), replicates=300)
+    assert interval.status == "ok"
+    assert max(seen) <= 4096
+    assert sum(seen) == 1 + 300 + 5000
+
+
+def test_an_interval_of_percentiles_where_leaving_one_out_is_impossible() -> None:
+    """The only cluster that counts: without it the ratio does not exist."""
+    table = np.stack([np.arange(8.0), (np.arange(8) == 3) * 1.0, np.ones(8)], 1)
+
+    def statistic(sums: np.ndarray) -> np.ndarray:
+        return np.asarray(sums[:, 0] / sums[:, 1])
+
+    ours = psy.resample(table, statistic, rng=psy.stream(2, "x"), replicates=600, level=0.9)
+    (sums,) = bootstrap.resampled_sums(table, psy.stream(2, "x").spawn(1)[0], 600, limit=False)
+    with np.errstate(divide="ignore"):
+        drawn = statistic(sums)
+    known = drawn[np.isfinite(drawn)]
+    assert 300 < len(known) < 600
+    assert ours.method == "percentile, multinomial"
+    assert (ours.low, ours.high) == pytest.approx(tuple(np.quantile(known, [0.05, 0.95])))
+    # the value lies beyond all replicates
+    odd = psy.resample(
+        table,
+        lambda sums: np.where(np.abs(sums[:, 0] - 28) < 0.2, 99.0, sums[:, 0]),
+        rng=psy.stream(2, "x"),
+        replicates=5,
+    )
+    assert odd.value == 99
+    assert odd.method.startswith("percentile")
+
+
+def test_leaving_out_that_changes_nothing_has_no_acceleration() -> None:
+    table = np.stack([np.resize([1.0, -1.0], 20), np.ones(20)], 1)
+    ours = psy.resample(
+        table, lambda sums: sums[:, 0] ** 2, rng=psy.stream(5, "x"), replicates=200, level=0.9
+    )
+    (sums,) = bootstrap.resampled_sums(table, psy.stream(5, "x").spawn(1)[0], 200, limit=False)
+    drawn = sums[:, 0] ** 2
+    z0 = stats.norm.ppf((drawn == 0).mean() / 2)
+    tails = stats.norm.cdf(2 * z0 + stats.norm.ppf([0.05, 0.95]))
+    assert (ours.low, ours.high) == pytest.approx(tuple(np.quantile(drawn, tails)))
+
+
+def test_what_is_known_of_an_interval_that_does_not_exist() -> None:
+    one = psy.resample([[3.0, 4.0]], rate_of, rng=psy.stream(0, "r"), level=0.9)
+    assert (one.status, one.value, one.level, one.clusters) == ("insufficient", 0.75, 0.9, 1)
+    flat = psy.resample(np.ones((5, 2)), rate_of, rng=psy.stream(0, "r"), level=0.9)
+    assert (flat.status, flat.value, flat.se) == ("not_informative", 1, 0)
+    assert (flat.level, flat.clusters) == (0.9, 5)
+    none = psy.resample(np.zeros((5, 2)), rate_of, rng=psy.stream(0, "r"), level=0.9)
+    assert (none.status, none.level, none.clusters) == ("degenerate", 0.9, 5)
+    assert math.isnan(none.value)
+    # half of four replicates are enough, one is not
+    for known, status in ((2, "ok"), (1, "degenerate")):
+        calls: list[int] = []
+
+        def some(sums: np.ndarray, known: int = known, calls: list[int] = calls) -> np.ndarray:
+            calls.append(len(sums))
+            values = np.arange(len(sums)) + 1.0
+            return np.where((len(calls) == 2) & (np.arange(len(sums)) >= known), np.nan, values)
+
+        interval = psy.resample(
+            np.arange(10.0).reshape(5, 2), some, rng=psy.stream(0, "r"), replicates=4, level=0.9
+        )
+        assert (interval.status, interval.level, interval.clusters) == (status, 0.9, 5)
+    with pytest.raises(ValueError, match="tall"):
+        psy.resample(np.ones((2, 2, 2)), rate_of, rng=psy.stream(0, "r"))
+    # what differs by rounding does not vary, whatever the unit
+    for unit in (1.0, 1e9):
+        dust = np.stack([1 + 1e-14 * np.arange(9), np.ones(9)], 1) * [unit, 1.0]
+        same = psy.resample(dust, rate_of, rng=psy.stream(0, "r"), replicates=20)
+        assert same.status == "not_informative"

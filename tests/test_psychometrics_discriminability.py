@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy import stats
+from scipy import optimize, stats
 
 from hqm import psychometrics as psy
+from hqm.psychometrics.type_strengths import rasch_residuals
 from tests.test_psychometrics_consistency import TABLE_5
 
 
@@ -239,3 +240,242 @@ def test_after_holm_a_pair_shares_the_level_with_those_not_yet_decided() -> None
     assert psy.holm_tests(1, 0) == 1
     shares = [psy.holm_tests(45, apart) for apart in range(46)]
     assert shares == sorted(shares, reverse=True)
+
+
+# -- by hand
+
+
+def test_pairs_over_pictures_by_hand() -> None:
+    """An item that somebody lacks counts for nobody; pictures need not stand side by side."""
+    rng = np.random.default_rng(51)
+    x = (rng.random((3, 20)) < np.array([[0.8], [0.5], [0.4]])).astype(float)
+    x[1, 7] = np.nan
+    pictures = [f"picture {i % 8}" for i in range(20)]
+    study = psy.paired_differences(x, pictures, level=0.9)
+    kept = [i for i in range(20) if i != 7]
+    names = sorted({pictures[i] for i in kept})
+    adjusted = {}
+    for a, b in itertools.combinations(range(3), 2):
+        d = (x[a] - x[b])[kept]
+        squares = [
+            sum(d[k] - d.mean() for k, i in enumerate(kept) if pictures[i] == name) ** 2
+            for name in names
+        ]
+        error = math.sqrt(8 / 7 * sum(squares)) / 19
+        for one, other, sign in ((a, b, 1), (b, a, -1)):
+            assert study.difference[one][other] == pytest.approx(sign * d.mean())
+            assert study.se[one][other] == pytest.approx(error)
+            p = 2 * stats.t.sf(abs(d.mean()) / error, 7)
+            assert study.p[one][other] == pytest.approx(p)
+        adjusted[a, b] = study.p[a][b]
+    for pair, p in zip(adjusted, psy.holm(list(adjusted.values())), strict=True):
+        assert study.adjusted[pair[0]][pair[1]] == pytest.approx(p)
+    for table in (study.p, study.se, study.adjusted):
+        assert np.isnan(np.diag(table)).all()
+    assert (np.diag(study.difference) == 0).all()
+    assert study.scores == pytest.approx(np.nanmean(x[:, kept], axis=1))
+    assert (study.n_items, study.n_clusters, study.level) == (19, 8, 0.9)
+    assert study.higher_is_better
+    refused = psy.paired_differences(x[:1], pictures, level=0.9, higher_is_better=False)
+    assert (refused.status, refused.n_items, refused.n_clusters) == ("insufficient", 20, 8)
+    assert (refused.level, refused.higher_is_better, refused.scores) == (0.9, False, ())
+
+
+@pytest.mark.parametrize(("pictures", "p"), [(2, 0.5), (3, 0.25), (6, 1 / 32)])
+def test_a_difference_without_an_error_is_a_sign_test_over_pictures(
+    pictures: int, p: float
+) -> None:
+    x = np.repeat(np.arange(pictures * 2) % 2 / 3, 2)
+    study = psy.paired_differences(np.stack([x + 0.1, x]), np.arange(pictures * 4) // 4)
+    assert (study.se[0][1], study.p[0][1], study.p[1][0]) == (0, p, p)
+    equal = psy.paired_differences(np.full((2, pictures), [[0.1], [0.3]]))
+    assert (equal.se[0][1], equal.p[0][1]) == (0, p), "scores that rounding alone makes differ"
+
+
+def test_published_scores_are_compared_with_the_normal_distribution() -> None:
+    study = psy.independent_differences([0.6, 0.5, 0.7], [0.03, 0.04, 0.0], level=0.8)
+    for a, b, error in ((0, 1, 0.05), (0, 2, 0.03), (1, 2, 0.04)):
+        difference = (0.6, 0.5, 0.7)[a] - (0.6, 0.5, 0.7)[b]
+        assert study.se[a][b] == study.se[b][a] == pytest.approx(error)
+        assert study.p[a][b] == pytest.approx(2 * stats.norm.sf(abs(difference) / error))
+    assert (study.n_items, study.n_clusters, study.level) == (0, 0, 0.8)
+    assert psy.independent_differences([0.5, 0.9], [0, 0]).p[0][1] == 1, "nothing is known"
+    few = psy.independent_differences([0.5], [0.1], level=0.8, higher_is_better=False)
+    assert (few.level, few.higher_is_better) == (0.8, False)
+    assert (few.n_items, few.n_clusters, few.scores) == (0, 0, ())
+
+
+def test_an_order_and_its_groups_from_a_table_of_p_values() -> None:
+    """A p-value of exactly the level is a difference; equal scores keep their order."""
+    nan = math.nan
+    p = ((nan, 0.1, 0.04), (0.1, nan, 0.2), (0.04, 0.2, nan))
+    scores = (0.5, 0.7, 0.5)
+    difference = tuple(tuple(a - b for b in scores) for a in scores)
+
+    def study(level: float, higher: bool = True) -> psy.PairwiseDifferences:
+        return psy.PairwiseDifferences(scores, difference, p, p, p, 9, 9, level, higher)
+
+    assert study(0.9).distinct().tolist() == [
+        [False, True, True],
+        [True, False, False],
+        [True, False, False],
+    ]
+    assert study(0.9).separable_pairs() == (2, 3)
+    assert study(0.91).separable_pairs() == (1, 3)
+    assert study(0.97).separable_pairs() == (0, 3)
+    assert (study(0.9).order, study(0.9, False).order) == ((1, 0, 2), (0, 2, 1))
+    assert study(0.9).separable_neighbours() == (2, 2)
+    assert study(0.9, False).separable_neighbours() == (1, 2)
+    assert study(0.9).tied_sets == ((1, 2), (0,))
+    assert study(0.9, False).tied_sets == ((0,), (2, 1))
+    # 0 and 2 differ, and by no score: neither is surely above
+    assert study(0.9).rank_intervals == ((2, 3), (1, 2), (1, 3))
+    assert study(0.9, False).rank_intervals == ((1, 2), (2, 3), (1, 3))
+
+
+@pytest.mark.parametrize(("power", "level", "tests"), [(0.8, 0.95, 1.0), (0.6, 0.9, 10.0)])
+def test_a_difference_that_is_found_with_the_wanted_power(
+    power: float, level: float, tests: float
+) -> None:
+    options = {"power": power, "level": level, "tests": tests}
+    if tests == 1:
+        options = {}
+    alpha = (1 - level) / tests
+    known = psy.minimum_detectable_difference(0.02, **options)
+    z = stats.norm.ppf([1 - alpha / 2, power])
+    assert known == pytest.approx(0.02 * z.sum())
+    for clusters in (2, 12):
+        least = psy.minimum_detectable_difference(0.02, clusters=clusters, **options)
+        critical = stats.t.ppf(1 - alpha / 2, clusters - 1)
+        assert stats.nct.sf(critical, clusters - 1, least / 0.02) == pytest.approx(power, abs=1e-4)
+        assert least > known
+    assert math.isnan(psy.minimum_detectable_difference(math.nan, clusters=9))
+    assert psy.holm_tests(0, 0) == 1
+
+
+def ones_and_halves(full: int) -> np.ndarray:
+    """(20, 20): some respondents who solve all, the others half of the items each."""
+    x = np.stack([np.roll(np.arange(20) < 10, i) for i in range(20)]).astype(float)
+    x[:full] = 1
+    return x
+
+
+def test_ends_of_the_scale_are_crowded_beyond_their_limits() -> None:
+    """More than 15 % of the respondents, more than half of the items."""
+    for full, flags in ((3, ()), (4, ("CEILING",))):
+        study = psy.saturation(ones_and_halves(full))
+        assert (study.flags, study.at_ceiling, study.at_floor) == (flags, full / 20, 0)
+        floor = psy.saturation(1 - ones_and_halves(full))
+        assert floor.flags == (("FLOOR",) if flags else ())
+        assert (floor.at_floor, floor.at_ceiling) == (full / 20, 0)
+    # 19 of 20 solve the easy items, one of 20 the hard ones
+    for easy, flags in ((10, ()), (11, ("CEILING",)), (9, ("FLOOR",))):
+        x = np.zeros((20, 20))
+        x[:, :easy] = 1
+        for item in range(20):
+            x[item, item] = 1 - x[item, item]
+        study = psy.saturation(x)
+        assert (study.easy, study.hard) == pytest.approx((easy / 20, 1 - easy / 20))
+        assert (study.flags, study.solved_by_all, study.solved_by_none) == (flags, 0, 0)
+        sure = psy.saturation(np.hstack([x, np.ones((20, 4)), np.zeros((20, 1))]))
+        assert (sure.solved_by_all, sure.solved_by_none) == (4 / 25, 1 / 25)
+    # 6 of 9 have a standard error of a sixth: two of them reach the end
+    two = np.stack([np.arange(9) < 6, np.arange(9) < 5]).astype(float)
+    assert psy.saturation(two).at_ceiling == 0.5
+    assert psy.saturation(1 - two).at_floor == 0.5
+
+
+def test_saturation_of_the_answers_that_are_there() -> None:
+    nan = math.nan
+    x = np.array([[1, 1, nan, 0, 1], [nan, 1, nan, 0, 1], [nan, nan, nan, nan, 1], [nan] * 5])
+    study = psy.saturation(x)
+    assert study.headroom == 0
+    # standard errors of a quarter for 3 of 4, of a third for 2 of 3, of nothing for a single answer
+    assert (study.at_ceiling, study.at_floor) == (1, 1 / 3)
+    assert (study.solved_by_all, study.solved_by_none) == (3 / 4, 1 / 4)
+    assert psy.saturation(x[:, [2, 4]]).status == "insufficient"
+    assert psy.saturation(x[2:]).status == "insufficient"
+    refused = psy.saturation(x - 0.1)
+    assert refused.status == "not_applicable"
+    assert math.isnan(refused.headroom)
+
+
+def test_the_best_blind_strategy_counts() -> None:
+    blind = {"no": 0.4, "lost": math.nan, "yes": 0.6, "longest": 0.5}
+    study = psy.chance_corrected([0.8, 0.6, 0.5, math.nan], blind)
+    assert study.values == pytest.approx([0.5, 0, -0.25, math.nan], nan_ok=True)
+    assert (study.blind, study.strategy, study.not_above) == (0.6, "yes", (1, 2))
+    assert (study.flags, study.status) == (("CHANCE",), "ok")
+    assert psy.chance_corrected([0.8], blind).flags == ()
+    perfect = psy.chance_corrected([0.8], {"yes": 1.0, "no": 0.0})
+    assert (perfect.status, perfect.blind, perfect.strategy) == ("degenerate", 1, "yes")
+    assert (perfect.values, perfect.not_above) == ((), ())
+    none = psy.chance_corrected([0.8], {"lost": math.nan})
+    assert (none.status, none.strategy, math.isnan(none.blind)) == ("insufficient", "", True)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_errors_along_the_scale_by_solving_for_the_ability(shared: bool) -> None:
+    rng = np.random.default_rng(52)
+    difficulty = np.repeat(rng.normal(size=12), 2)
+    ability = np.linspace(-2.5, 2.5, 9)[:, None]
+    x = (rng.random((9, 24)) < 1 / (1 + np.exp(difficulty - ability))).astype(float)
+    if shared:
+        x[:, 1::2] = x[:, ::2]
+    x = np.hstack([x, np.full((9, 1), np.nan)])
+    x[4, 3], x[8, :24], x[7, 1:24] = np.nan, 1.0, 1.0
+    pictures = np.arange(25) // 2 if shared else None
+    points = [0.2, 0.5, 0.9]
+    study = psy.conditional_errors(x, pictures, points=points)
+    b = np.asarray(rasch_residuals(x[:, :24]).difficulty)
+
+    def chances(theta: float) -> np.ndarray:
+        return np.asarray(1 / (1 + np.exp(b - theta)))
+
+    def error(theta: float) -> float:
+        p = chances(theta)
+        return math.sqrt(float((p * (1 - p)).sum())) / 24
+
+    for score, own in zip(points, study.these_items, strict=True):
+        theta = optimize.brentq(lambda t, s=score: chances(t).mean() - s, -20, 20)
+        assert own == pytest.approx(error(theta), rel=1e-3)
+    found = stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
+    top = optimize.brentq(lambda t: 1 - chances(t).mean() - found * error(t), -5, 9)
+    bottom = optimize.brentq(lambda t: chances(t).mean() - found * error(t), -9, 5)
+    assert study.top == pytest.approx(chances(top).mean(), abs=0.003)
+    assert study.bottom == pytest.approx(chances(bottom).mean(), abs=0.003)
+    assert study.top >= chances(top).mean()
+    mean = np.nanmean(x, axis=1)
+    assert study.in_top == tuple(np.flatnonzero(mean >= study.top))
+    assert study.in_bottom == tuple(np.flatnonzero(mean <= study.bottom))
+    assert study.in_top
+    alone = np.sqrt(mean * (1 - mean) / 23)
+    labels = np.arange(25) if pictures is None else pictures
+    clustered = []
+    for row, average in zip(x, mean, strict=True):
+        there = np.isfinite(row)
+        names = np.unique(labels[there])
+        sums = [float((row - average)[there & (labels == name)].sum()) for name in names]
+        squares = len(names) / (len(names) - 1) * sum(s * s for s in sums)
+        clustered.append(math.sqrt(squares) / there.sum())
+    inner = alone > 0
+    wider = np.square(clustered)[inner].mean() / np.square(alone)[inner].mean()
+    assert (wider > 1.5) == shared
+    for score, own in zip(points, study.other_items, strict=True):
+        lord = math.sqrt(score * (1 - score) / 23)
+        assert own == pytest.approx(lord * math.sqrt(max(1.0, wider)))
+    assert (study.score, study.n_items) == (tuple(points), 24)
+    usual = psy.conditional_errors(x).score
+    assert list(usual) == sorted(set(usual))
+    assert all(0 < score < 1 for score in usual)
+
+
+def test_errors_along_the_scale_need_scores_inside_it() -> None:
+    for x, status in (
+        (np.ones((4, 12)), "degenerate"),
+        (np.eye(4, 12) * 2, "not_applicable"),
+        (np.full((4, 12), np.nan), "insufficient"),
+    ):
+        study = psy.conditional_errors(x)
+        assert (study.status, study.in_top, study.score) == (status, (), ())
+        assert math.isnan(study.top)

@@ -181,7 +181,8 @@ def paired_differences(
     own = np.diag(cross)
     variance = own[:, None] + own[None, :] - 2 * cross
     # what is left of equal answers after subtraction is rounding
-    variance = np.where(variance <= 1e-12 * (own[:, None] + own[None, :]), 0.0, variance)
+    dust = 1e-12 * (own[:, None] + own[None, :]) + (1e-12 * np.abs(x).max()) ** 2
+    variance = np.where(variance <= dust, 0.0, variance)
     difference = mean[:, None] - mean[None, :]
     return _tested(
         mean, difference, np.sqrt(variance), c - 1, 2 * 0.5**c, n, c, level, higher_is_better
@@ -285,8 +286,8 @@ def minimum_detectable_difference(
     ...     4), round(minimum_detectable_difference(0.01, tests=190), 4)
     (0.028, 0.0449)
     """
-    strict = 1 - (1 - level) / max(tests, 1.0)
-    if clusters is None or clusters < 2 or not math.isfinite(se):
+    strict = 1 - (1 - level) / tests
+    if clusters is None:
         return (normal_quantile(strict) + float(ndtri(power))) * se
     df = clusters - 1
     # the noncentrality at which t falls short of the critical value with probability 1 - power
