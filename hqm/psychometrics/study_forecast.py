@@ -304,7 +304,7 @@ PRECISIONS: Mapping[str, Precision] = {
             "standard error of the mean score over other respondents",
             False,
             _mean_error,
-            lambda e: True,
+            lambda e: e != ("form",),
             ("others",),
         ),
         Precision(

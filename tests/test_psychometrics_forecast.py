@@ -1,0 +1,197 @@
+"""What forecasts of studies blame, need and leave out, and contests of two studies, by hand."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from hqm import psychometrics as psy
+from hqm.psychometrics import study_forecast
+from hqm.psychometrics.study_forecast import PRECISIONS, error_parts, independent, slopes
+from tests.test_psychometrics_by_hand import EFFECTS, SIZE, VALUES, parts
+
+BLAMED = {
+    "rho_g": "noise judge",
+    "g": "m-picture m-item m-form noise judge",
+    "phi": "picture item form m-picture m-item m-form noise judge",
+    "forms": "m-form noise judge",
+    "sem": "picture item m-picture m-item noise judge",
+    "half_width": "picture item m-picture m-item noise judge",
+    "mdd": "m-picture m-item noise judge",
+    "labelled_sem": "picture item m-picture m-item noise judge",
+    "mean_sem": "family respondent picture item m-picture m-item m-form noise judge",
+    "rho_g_half_width": "noise judge",
+}
+NEEDED = {
+    "rho_g": ("runs",),
+    "forms": ("forms",),
+    "labelled_sem": ("labels",),
+    "mean_sem": ("others",),
+    "rho_g_half_width": ("runs", "others"),
+}
+
+
+@pytest.mark.parametrize("name", BLAMED)
+def test_what_stands_in_the_way_of_a_better_figure(name: str) -> None:
+    """An effect is blamed where more of it makes the figure worse: coefficients are better higher,
+    errors lower.
+    """
+    words = "family respondent picture item form m-picture m-item m-form noise".split()
+    precision = PRECISIONS[name]
+    blamed = [word for word, effect in zip(words, EFFECTS, strict=True) if precision.blames(effect)]
+    blamed += ["judge"] if precision.blames(("judge",)) else []
+    assert blamed == BLAMED[name].split()
+    assert precision.needs == NEEDED.get(name, ())
+    assert precision.higher == (name in ("rho_g", "g", "phi", "forms"))
+    assert precision.name == name
+    figure = float(psy.forecast(parts(), name, SIZE))
+    worse = {}
+    for i, (word, value) in enumerate(zip(words, VALUES, strict=True)):
+        larger = parts(values=(*VALUES[:i], 1.2 * value, *VALUES[i + 1 :]))
+        moved = float(psy.forecast(larger, name, SIZE)) - figure
+        worse[word] = moved < -1e-12 if precision.higher else moved > 1e-12
+    # of a share of noise in what is seen, other parts of it make less
+    ours = [word for word in words if worse[word]]
+    if name != "forms":
+        assert ours == [word for word in blamed if word != "judge"]
+
+
+def test_forecasts_of_a_usual_study_and_of_none() -> None:
+    """100 pictures of one item, ten respondents, everything once."""
+    simple = psy.StudyParts(
+        effects=(("respondent",), ("respondent", "item")), values=(0.02, 0.2), labels=None
+    )
+    usual = psy.StudySize()
+    assert float(psy.forecast(simple, "sem", usual)) == pytest.approx(math.sqrt(0.002))
+    assert float(psy.forecast(simple, "mean_sem", usual)) == pytest.approx(math.sqrt(0.0022))
+    asked = replace(simple, effects=(("respondent",), ("respondent", "item", "form", "run")))
+    judged = error_parts(replace(asked, judge=0.05), usual)
+    assert (judged["judge",], judged[asked.effects[-1]]) == pytest.approx((0.0005, 0.0015))
+    # of more labels than answers none is missing, and without labels nothing is known to be
+    over = psy.StudySize(pictures=10, items=2, labels=40)
+    for labels in (None, 0.5):
+        labelled = psy.forecast(replace(simple, labels=labels), "labelled_sem", over)
+        assert float(labelled) == pytest.approx(math.sqrt(0.01))
+    some = psy.StudySize(pictures=10, labels=[0, 4, 10])
+    errors = psy.forecast(replace(simple, labels=0.5), "labelled_sem", some)
+    assert errors == pytest.approx([math.inf, math.sqrt(0.02 + 0.5 * (1 / 4 - 1 / 10)), 0.02**0.5])
+    # pictures of one item in the audit become as uneven as it says with the second item
+    uneven = replace(simple, effects=(("respondent",), ("picture",)), per_picture=1.0, crowd=1.5)
+    for items, error in ((1, 0.002), (2, 0.003), (4, 0.003)):
+        sem = psy.forecast(uneven, "sem", psy.StudySize(items=items))
+        assert float(sem) == pytest.approx(math.sqrt(error))
+    none = psy.StudyParts(status="degenerate", reason="why")
+    many = psy.forecast(none, "g", psy.StudySize(pictures=[10, 20, 30]))
+    assert many.shape == (3,)
+    assert np.isnan(many).all()
+    single = psy.forecast(simple, "mdd", psy.StudySize(pictures=[1, 2]))
+    assert single[0] / single[1] == pytest.approx(math.sqrt(2)), "one degree of freedom at least"
+
+
+def test_independent_respondents_by_kishs_design_effect() -> None:
+    for respondents, families, size in ((0, 0, 0), (8, 0, 8), (8, 8, 8), (0, 3, 0)):
+        assert independent(parts(respondents=respondents, families=families)) == size
+    alike = parts(respondents=9, families=3)
+    assert independent(alike) == pytest.approx(9 / (1 + 2 * 0.005 / 0.025))
+    flat = parts(effects=EFFECTS[2:], values=VALUES[2:], respondents=9, families=3)
+    assert independent(flat) == pytest.approx(3), "of respondents who are alike a family is one"
+    # nobody was counted: the mean's error is that of as many families as respondents
+    nobody = parts(respondents=0, families=0)
+    eight = parts(respondents=8, families=8)
+    ours, theirs = (float(psy.forecast(p, "mean_sem", SIZE)) for p in (nobody, eight))
+    assert ours == pytest.approx(theirs)
+
+
+def test_a_difference_of_very_many_pictures_is_that_of_the_normal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Some releases of scipy have no noncentral t there."""
+    z = stats.norm.ppf([0.975, 0.8]).sum()
+    many = psy.StudySize(pictures=[10**7, 10**7])
+    error = math.sqrt(2 * float(psy.forecast(parts(), "sem", many)[0]) ** 2)
+    plain = parts(effects=EFFECTS[6:7], values=(0.03,))
+    expected = z * math.sqrt(2 * 0.03 / 10**7)
+    assert error > 0
+    assert psy.forecast(plain, "mdd", many) == pytest.approx([expected] * 2, rel=1e-5)
+    monkeypatch.setattr(study_forecast, "nctdtrinc", lambda df, p, t: np.full(len(df), np.nan))
+    assert psy.forecast(plain, "mdd", many) == pytest.approx([expected] * 2)
+
+
+def test_forecasts_without_an_interval() -> None:
+    known = parts(covariance=tuple(map(tuple, (np.eye(9) * 1e-8).tolist())))
+    low, high = psy.forecast_bounds(known, "mdd", SIZE)
+    assert low < float(psy.forecast(known, "mdd", SIZE)) < high
+    none = parts(effects=(("respondent",),), values=(0.02,), covariance=((1e-6,),), judge=None)
+    for name in ("sem", "g"):
+        assert all(map(math.isnan, psy.forecast_bounds(none, name, SIZE))), "no error at all"
+    wide = parts(covariance=tuple(map(tuple, (np.eye(9) * 1e9).tolist())))
+    low, high = psy.forecast_bounds(wide, "sem", SIZE)
+    assert (low, math.isfinite(high)) == (0, True)
+    still = parts(covariance=tuple(map(tuple, np.zeros((9, 9)).tolist())))
+    sem = float(psy.forecast(still, "sem", SIZE))
+    assert psy.forecast_bounds(still, "se", SIZE) == pytest.approx((sem, sem))
+    # a component of nothing moves, too, and no step is taken below nothing
+    nothing = parts(values=(*VALUES[:-1], 0.0))
+    assert slopes(nothing, lambda p: 2 * p.values[-1] + p.values[3])[[3, 8]] == pytest.approx(
+        [1, 2], rel=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    ("difference", "error", "adjusted", "choice"),
+    [
+        (0.3, 0.1, math.nan, 1),
+        (-0.3, 0.1, math.nan, 2),
+        (0.19, 0.1, math.nan, 0),
+        (0.3, 0.1, 0.06, 0),
+        (-0.1, 0.1, 0.04, 2),
+        (0.3, 0.0, math.nan, 0),
+        (math.nan, math.nan, math.nan, 0),
+        (0.3, 0.1, 0.05, 0),
+    ],
+)
+def test_who_wins_a_contest(difference: float, error: float, adjusted: float, choice: int) -> None:
+    contest = study_forecast.Contest(difference, error, adjusted=adjusted)
+    assert contest.choice == choice
+    if error > 0:
+        assert contest.p == pytest.approx(2 * stats.norm.sf(abs(difference / error)))
+    else:
+        assert math.isnan(contest.p)
+
+
+def test_two_studies_that_cannot_be_compared_say_why() -> None:
+    size = psy.StudySize(pictures=50, runs=2)
+    known = psy.StudyParts(
+        effects=(("respondent",), ("picture",), ("respondent", "item"), ("respondent", "run")),
+        values=(0.02, 0.5, 0.2, 0.01),
+        covariance=tuple(map(tuple, (np.eye(4) * 1e-7).tolist())),
+        respondents=12, families=12, items=40, pictures=40, judge=0.002,
+    )  # fmt: skip
+    nobody = replace(known, effects=(("family",), *known.effects[1:]), values=(0.0, 0.5, 0.2, 0.01))
+    for pair in ((known, nobody), (nobody, known)):
+        compared = psy.compare_studies(*pair, (size, size), 0.9, 12)
+        assert compared.these.reason == compared.others.reason != ""
+        assert all(map(math.isnan, compared.g))
+    bare = replace(known, covariance=())
+    lacking = psy.compare_studies(bare, known, (size, size), 0.9, 12)
+    assert (lacking.these.choice, lacking.others.choice) == (0, 0)
+    assert lacking.these.reason == lacking.others.reason != ""
+    assert math.isnan(lacking.these.difference)
+    # errors of pictures and of the judge count, those of runs or of all respondents alike do not
+    apart = 0.2 / 50 + 0.002 / 2
+    assert lacking.g[0] == pytest.approx(0.02 / (0.02 + apart))
+    for first, other, n in (
+        (known, known, 9.9),
+        (replace(known, respondents=9, families=9), known, 12),
+    ):
+        few = psy.compare_studies(first, other, (size, size), 0.9, n)
+        assert few.these.reason == ""
+        assert few.others.reason
+        assert math.isnan(few.others.p)
+        again = psy.compare_studies(other, first, (size, size), 0.9, n)
+        assert again.others.reason == few.others.reason
+    enough = psy.compare_studies(known, known, (size, size), 1.0, 10)
+    assert enough.others.reason == ""
+    assert enough.others.error == pytest.approx(enough.these.error)
