@@ -322,8 +322,13 @@ def test_leaving_out_that_changes_nothing_has_no_acceleration() -> None:
 
 
 def test_what_is_known_of_an_interval_that_does_not_exist() -> None:
-    one = psy.resample([[3.0, 4.0]], rate_of, rng=psy.stream(0, "r"), level=0.9)
-    assert (one.status, one.value, one.level, one.clusters) == ("insufficient", 0.75, 0.9, 1)
+    single = psy.resample([[3.0, 4.0]], rate_of, rng=psy.stream(0, "r"), level=0.9)
+    assert (single.status, single.value, single.level, single.clusters) == (
+        "insufficient",
+        0.75,
+        0.9,
+        1,
+    )
     flat = psy.resample(np.ones((5, 2)), rate_of, rng=psy.stream(0, "r"), level=0.9)
     assert (flat.status, flat.value, flat.se) == ("not_informative", 1, 0)
     assert (flat.level, flat.clusters) == (0.9, 5)

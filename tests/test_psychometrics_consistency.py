@@ -441,7 +441,8 @@ def error_and_spread(
     kept = np.isin(labels, there)
     m, n, c = len(x), int(kept.sum()), len(np.unique(labels))
     squares = [
-        sum(float(row[labels == one].sum()) ** 2 for one in there) / n**2 for row in residual
+        sum(float(row[labels == cluster].sum()) ** 2 for cluster in there) / n**2
+        for row in residual
     ]
     error = c / (c - 1) * m / (m - 1) * float(np.mean(squares))
     return error, float(x[:, kept].mean(axis=1).var(ddof=1))
@@ -684,9 +685,9 @@ def test_halves_that_do_not_vary_or_are_opposed_have_no_value() -> None:
     values = halves_of(x)
     assert (result.splits, result.undefined, len(values)) == (3, 1, 2)
     assert result.mean == pytest.approx(np.mean(values))
-    one = psy.split_half(np.eye(4)[:, :1] * [1.0, 0.0], np.random.default_rng(0))
-    assert (one.status, one.n, one.k) == ("degenerate", 4, 2)
-    assert (one.splits, one.undefined, one.exhaustive) == (1, 1, True)
+    equal = psy.split_half(np.eye(4)[:, :1] * [1.0, 0.0], np.random.default_rng(0))
+    assert (equal.status, equal.n, equal.k) == ("degenerate", 4, 2)
+    assert (equal.splits, equal.undefined, equal.exhaustive) == (1, 1, True)
     few = psy.split_half(np.ones((2, 3)), np.random.default_rng(0))
     assert (few.status, few.n, few.k, few.splits) == ("insufficient", 2, 3, 0)
 

@@ -301,11 +301,11 @@ def test_a_correlation_is_at_least_so_much_among_others(
 
 def test_no_correlation_of_scores_that_do_not_vary() -> None:
     for ours in (psy.pearson, psy.spearman, psy.kendall_tau_b):
-        one, other = ours([1, 1, 1, 1], [1, 2, 3, 5]), ours([1, 2, 3, 5], [2, 2, 2, 2])
+        first, other = ours([1, 1, 1, 1], [1, 2, 3, 5]), ours([1, 2, 3, 5], [2, 2, 2, 2])
         both = ours([1, 1, 1, 1], [2, 2, 2, 2])
-        for absent in (one, other, both):
+        for absent in (first, other, both):
             assert (absent.status, absent.n) == ("degenerate", 4)
-        assert one.reason == other.reason != both.reason
+        assert first.reason == other.reason != both.reason
         few = ours([1, 2, math.nan], [1, 3, 2])
         assert (few.status, few.n) == ("insufficient", 2)
         # without one respondent the others do not differ: nothing is said of other respondents
@@ -458,13 +458,13 @@ def test_a_trait_converges_where_its_correlation_exceeds_chance() -> None:
     x = rng.normal(size=(12, 6))
     x[:, 3:] = 0.6 * x[:, :3] + rng.normal(size=(12, 3))
     traits, methods = list("abcabc"), list("111222")
-    found = [float(np.corrcoef(x[:, i], x[:, i + 3])[0, 1]) for i in range(3)]
+    across = [float(np.corrcoef(x[:, i], x[:, i + 3])[0, 1]) for i in range(3)]
     counts = []
     for level in (0.1, 0.5, 0.8, 0.95, 0.999):
         least = math.tanh(stats.norm.ppf(0.5 + level / 2) / 3)
         result = psy.multitrait_multimethod(x, traits, methods, level=level)
         counts.append(result.convergent)
-        assert result.convergent == (sum(r > least for r in found), 3)
+        assert result.convergent == (sum(r > least for r in across), 3)
     assert len(set(counts)) > 2
     gap = np.vstack([x, np.where(np.arange(6) == 2, np.nan, 1.0)])
     assert psy.multitrait_multimethod(gap, traits, methods).n == 12

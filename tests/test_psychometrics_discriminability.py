@@ -262,11 +262,11 @@ def test_pairs_over_pictures_by_hand() -> None:
             for name in names
         ]
         error = math.sqrt(8 / 7 * sum(squares)) / 19
-        for one, other, sign in ((a, b, 1), (b, a, -1)):
-            assert study.difference[one][other] == pytest.approx(sign * d.mean())
-            assert study.se[one][other] == pytest.approx(error)
+        for row, other, sign in ((a, b, 1), (b, a, -1)):
+            assert study.difference[row][other] == pytest.approx(sign * d.mean())
+            assert study.se[row][other] == pytest.approx(error)
             p = 2 * stats.t.sf(abs(d.mean()) / error, 7)
-            assert study.p[one][other] == pytest.approx(p)
+            assert study.p[row][other] == pytest.approx(p)
         adjusted[a, b] = study.p[a][b]
     for pair, p in zip(adjusted, psy.holm(list(adjusted.values())), strict=True):
         assert study.adjusted[pair[0]][pair[1]] == pytest.approx(p)
@@ -439,9 +439,9 @@ def test_errors_along_the_scale_by_solving_for_the_ability(shared: bool) -> None
     for score, own in zip(points, study.these_items, strict=True):
         theta = optimize.brentq(lambda t, s=score: chances(t).mean() - s, -20, 20)
         assert own == pytest.approx(error(theta), rel=1e-3)
-    found = stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
-    top = optimize.brentq(lambda t: 1 - chances(t).mean() - found * error(t), -5, 9)
-    bottom = optimize.brentq(lambda t: chances(t).mean() - found * error(t), -9, 5)
+    reach = stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
+    top = optimize.brentq(lambda t: 1 - chances(t).mean() - reach * error(t), -5, 9)
+    bottom = optimize.brentq(lambda t: chances(t).mean() - reach * error(t), -9, 5)
     assert study.top == pytest.approx(chances(top).mean(), abs=0.003)
     assert study.bottom == pytest.approx(chances(bottom).mean(), abs=0.003)
     assert study.top >= chances(top).mean()

@@ -293,10 +293,10 @@ def test_a_lean_and_its_mean_by_hand() -> None:
     assert rates.deviation == pytest.approx(values.std(ddof=1))
     assert rates.respondents[2].status == "insufficient"
     assert rates.respondents[0].n == 1
-    one = psy.acquiescence([0.0], [1.0], level=0.8)
-    assert (one.mean.value, one.mean.n, one.mean.level) == (0, 1, 0.8)
-    assert math.isnan(one.mean.low)
-    assert math.isnan(one.deviation)
+    single = psy.acquiescence([0.0], [1.0], level=0.8)
+    assert (single.mean.value, single.mean.n, single.mean.level) == (0, 1, 0.8)
+    assert math.isnan(single.mean.low)
+    assert math.isnan(single.deviation)
     none = psy.acquiescence([math.nan], [0.5])
     assert (none.mean.status, none.mean.n) == ("insufficient", 0)
     for outside in (([-0.1], [0.1]), ([0.1], [1.1])):
@@ -512,8 +512,8 @@ def test_the_elasticity_of_some_answers() -> None:
     rest[0, 0], rest[1, 2] = np.nan, np.nan
     ours = psy.length_elasticity(gap, lengths, level=0.9)
     same = psy.length_elasticity(rest, words[[1, 2, 4, 5, 6]], level=0.9)
-    for mine, other in ((ours.elasticity, same.elasticity), (ours.correlation, same.correlation)):
-        assert (mine.value, mine.low, mine.high, mine.se) == pytest.approx(
+    for some, other in ((ours.elasticity, same.elasticity), (ours.correlation, same.correlation)):
+        assert (some.value, some.low, some.high, some.se) == pytest.approx(
             (other.value, other.low, other.high, other.se), nan_ok=True
         )
     assert (ours.elasticity.n, ours.elasticity.level, ours.elasticity.method) == (5, 0.9, "t")

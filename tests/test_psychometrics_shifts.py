@@ -125,8 +125,8 @@ def test_a_mean_shift_over_respondents_and_items() -> None:
     assert (both.fixed.low, both.fixed.high) == pytest.approx((d.mean() - own, d.mean() + own))
     assert (both.fixed.level, both.method) == (0.9, "t, respondents and items, n_eff 6")
     assert both.n == 7
-    one = psy.mean_shift([0.5, math.nan], [0.7, 0.1])
-    assert (one.value, one.n, math.isnan(one.low)) == (pytest.approx(0.2), 1, True)
+    single = psy.mean_shift([0.5, math.nan], [0.7, 0.1])
+    assert (single.value, single.n, math.isnan(single.low)) == (pytest.approx(0.2), 1, True)
     none = psy.mean_shift([math.nan], [0.1])
     assert (none.status, none.n) == ("insufficient", 0)
 
@@ -162,8 +162,8 @@ def test_tests_of_means_that_have_nothing_to_test() -> None:
     assert (same.status, same.n) == ("not_informative", 3)
     moved = psy.bias_test(np.array([[1.0, 2, 4], [2, 3, 5], [3, 4, 6], [5, 6, 8]]))
     assert (moved.statistic, moved.df, moved.p, moved.n) == (math.inf, 2, 0, 4)
-    one = psy.bias_test(x, n_effective=1.5)
-    assert (one.status, one.n) == ("not_applicable", 3)
+    single = psy.bias_test(x, n_effective=1.5)
+    assert (single.status, single.n) == ("not_applicable", 3)
     few = psy.bias_test(x[:2])
     assert (few.status, few.n) == ("insufficient", 2)
 
@@ -284,8 +284,8 @@ def test_older_items_beside_newer_ones_by_hand() -> None:
         for which in (older, ~older)
     ]
     rival = psy.advantages(sets[0], sets[1], (left[0], left[1]), n_effective=4)
-    for mine, other in zip((made.mean, *made.own), (rival.mean, *rival.own), strict=True):
-        assert (mine.value, mine.low, mine.n) == pytest.approx((other.value, other.low, other.n))
+    for ours, other in zip((made.mean, *made.own), (rival.mean, *rival.own), strict=True):
+        assert (ours.value, ours.low, ours.n) == pytest.approx((other.value, other.low, other.n))
     assert made.beyond == pytest.approx(rival.beyond)
     assert made.p == pytest.approx(rival.p)
     alone = psy.older_advantages(right[:, older], older[older])
