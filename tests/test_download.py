@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -298,11 +299,13 @@ class Maker(Benchmark):
 
 
 @pytest.fixture
-def maker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def maker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (tmp_path / "adapters").mkdir()
     (tmp_path / "adapters" / "maker.py").write_text(MAKER)
     path = [*hqm.adapters.__path__, str(tmp_path / "adapters")]
     monkeypatch.setattr(hqm.adapters, "__path__", path)
+    yield
+    sys.modules.pop("hqm.adapters.maker", None)
 
 
 def sha(text: bytes) -> str:

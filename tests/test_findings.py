@@ -293,6 +293,7 @@ def test_questions_that_are_repeated_are_counted() -> None:
         ([("C", ("x", "y")), ("C", ("y", "x"))], False),
         ([("A", ("x", "y")), ("A", ("x", "y")), ("B", ("x", "y"))], True),
         ([("B", ("x", "y")), ("B", ("x", "w"))], False),
+        ([("xx", ("ww", "xx")), ("ww", ("ww", "xx"))], True),
         ([("yes", ()), ("no", ())], True),
         ([("yes", ()), ("yes", ())], False),
     ],

@@ -184,7 +184,8 @@ def _by_release(
 ) -> tuple[dict[str, Any], list[str]]:
     """Read a key in a release's layout, whose rows are matched to items by picture and question.
 
-    Such a key drops the rows that its authors found ambiguous: an item without a row is left out.
+    Such a key drops the rows that its authors found ambiguous: an item without a row, or with an
+    empty target, is left out.
     """
     parts = _parts_of(path, form)
     rows = [_row(record, f"{path}: record {i}", parts) for i, record in enumerate(records, 1)]
@@ -199,13 +200,18 @@ def _by_release(
             place=first.place,
             remedy="Check that the key belongs to this benchmark.",
         )
-    targets = {
-        key: _valid(_target(records[i], rows[i].place), form.by_id[key], rows[i].place)
+    values = {
+        key: (_target(records[i], rows[i].place), rows[i].place)
         for i, keys in matched.items.items()
         for key in keys
     }
+    targets = {
+        key: _valid(value, form.by_id[key], place)
+        for key, (value, place) in values.items()
+        if value.strip().lower() not in _LEFT_OUT
+    }
     # of parts that the key does not speak of, nothing is left out
-    covered = {form.by_id[key].part for key in targets}
+    covered = {form.by_id[key].part for key in values}
     within_covered = (item.id for item in form.items if item.part in covered)
     return targets, [key for key in within_covered if key not in targets]
 
@@ -243,11 +249,11 @@ def _valid(value: str, item: Item, place: str) -> str:
     plain = value.strip()
     if item.task == "yes_no" and plain.lower() in ("yes", "no"):
         return plain.lower()
-    if item.task == "choice" and plain.upper() in LETTERS[: len(item.options)]:
+    if item.task == "choice" and plain.upper() in tuple(LETTERS[: len(item.options)]):
         return plain.upper()
     possible = "yes or no"
     if item.task != "yes_no":
-        possible = f"a letter from A to {LETTERS[max(len(item.options) - 1, 0)]}"
+        possible = f"a letter from A to {LETTERS[len(item.options) - 1]}"
     raise DataError(
         f"the target of {item.id} is {value!r:.40}",
         place=place,

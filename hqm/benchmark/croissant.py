@@ -139,9 +139,9 @@ def croissant_metadata(
         "keywords": [card.task, "hallucination", "vision-language models", *card.types],
     }
     files, records = _release(card), []
-    items = benchmark.data / card.data.items if card.data.items else None
-    inside = items is not None and items.resolve().is_relative_to(beside.resolve())
-    if items is not None and inside and items.is_file() and not files:
+    items = benchmark.data / card.data.items
+    inside = items.resolve().is_relative_to(beside.resolve())
+    if inside and items.is_file() and not files:
         files = [_items_file(items, beside), *_pictures(benchmark, beside)]
         records = _records(card.fields, items, card.data.encoding)
     return {
@@ -209,7 +209,7 @@ def _licence(name: str) -> str:
     name itself.
     """
     plain = name.replace("-", "").replace(".", "").isalnum()
-    return f"https://spdx.org/licenses/{name}.html" if plain and " " not in name and name else name
+    return f"https://spdx.org/licenses/{name}.html" if plain else name
 
 
 def _release(card: Card) -> list[dict[str, Any]]:

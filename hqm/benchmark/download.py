@@ -165,7 +165,7 @@ def _is_right(path: Path, file: SourceFile) -> bool:
 
 def _check(path: Path, file: SourceFile, place: str) -> None:
     if not _is_right(path, file):
-        path.unlink(missing_ok=True)
+        path.unlink()
         raise _other(file, "its checksum differs", place)
 
 
@@ -271,7 +271,7 @@ def _download(file: SourceFile, part: Path, progress: Progress | None) -> None:
         _download(file, part, progress)  # it was whole, or of another file
         return
     with reply:
-        resumed = have > 0 and reply.status == 206
+        resumed = reply.status == 206
         done = have if resumed else 0
         announced = int(reply.headers.get("Content-Length") or 0)
         if file.size and done + announced > file.size:

@@ -143,7 +143,7 @@ def hand_over(
 
 
 def _inspect(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> None:
-    (folder / "images").mkdir(exist_ok=True)
+    (folder / "images").mkdir()
     names = _pictures(benchmark, folder / "images", forms)
     for form in forms:
         rows = (

@@ -12,7 +12,7 @@ from typing import Any
 from hqm.benchmark.card import Card
 from hqm.benchmark.items import id_twice, item_of, item_type, option_letter
 from hqm.benchmark.new_sources import Gathered, Name, RowFaults, Source, SourceRow
-from hqm.errors import DataError, HQMError
+from hqm.errors import DataError
 from hqm.files.cache import is_url
 from hqm.files.records import parse_value
 from hqm.imports.answer_table import columns_by_field
@@ -302,7 +302,7 @@ def _options(row: SourceRow, cell: Any, chosen: Chosen) -> tuple[tuple[str, ...]
     """
     if chosen.letters and isinstance(cell, dict):
         return _of_letters(row, cell, chosen), ()
-    if cell is None or cell in ("", [], {}) or (isinstance(cell, float) and cell != cell):
+    if _is_empty(cell) or cell == {}:
         return (), ()
     place = _options_place(row, chosen)
     names: tuple[str, ...] = ()
@@ -587,14 +587,13 @@ def _cell(row: SourceRow, column: str, *, many: bool = False) -> Any:
     false.
     """
     value = row.cells[column]
-    if value is None or (isinstance(value, float) and value != value):
+    if _is_empty(value):
         return None
     if many and isinstance(value, bool):
         return value
     if many and isinstance(value, (list, tuple)):
         return [_text(each, row.at(column)) for each in value]
-    text = _text(value, row.at(column))
-    return text or None
+    return _text(value, row.at(column))
 
 
 def _text(value: Any, place: str) -> str:
@@ -615,14 +614,6 @@ def _text(value: Any, place: str) -> str:
             f"the cell has {len(text):,} characters, more than {_LONGEST:,}",
             place=place,
             remedy="Shorten it; a picture belongs into the column image.",
-        )
-    if "\0" in text or any(
-        "\ud800" <= character <= "\udfff" for character in text if not text.isascii()
-    ):
-        raise DataError(
-            "the cell has a character that cannot be stored",
-            place=place,
-            remedy="Save it as UTF-8.",
         )
     return text
 
@@ -759,12 +750,7 @@ def _item(
     order = ("id", "prompt", "target", "image", "type", "options", "part", "cluster")
     record = {name: fields[name] for name in order if fields.get(name) not in (None, "", [])}
     card = Card.model_construct(**{**_PLAIN.__dict__, "task": task})
-    try:
-        item_of(record, card, draft.row.place)
-    except HQMError as error:
-        raise DataError(
-            error.what, place=error.place or draft.row.place, remedy=error.remedy
-        ) from None
+    item_of(record, card, draft.row.place)
     return record
 
 

@@ -161,13 +161,7 @@ def open_source(text: str) -> Source:
         return Source(
             text, tuple(_Part(open_table(file), split_of(file.name), file.parent) for file in files)
         )
-    try:
-        folder = path.is_dir()
-    except ValueError as error:  # a path with a NUL character
-        raise DataError(
-            f"it cannot be read: {error}", place=repr(text), remedy="Correct the path."
-        ) from None
-    if folder:
+    if path.is_dir():
         return _of_tree(Tree.of(path), "")
     return Source.of_table(text, open_table(path), path.parent)
 

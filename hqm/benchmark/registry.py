@@ -472,7 +472,7 @@ def unknown(name: str) -> UsageError:
             f"Known are {', '.join(known)}; or name a folder with a card.toml, a Python file, a log"
             " or a table of scores."
         ),
-        given=name.rstrip("/"),
+        given=name,
         known=[*known, *beside],
     )
 
