@@ -10,6 +10,7 @@ from scipy import stats
 from hqm import psychometrics as psy
 from hqm.psychometrics.cross_validation import (
     Questions,
+    accuracy,
     deal,
     gain_over,
     learnt_forward,
@@ -17,7 +18,7 @@ from hqm.psychometrics.cross_validation import (
     majority,
     without_gaps,
 )
-from hqm.psychometrics.solvability import _by_words
+from hqm.psychometrics.solvability import _by_length, _by_words, _threshold
 
 
 def world() -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
@@ -218,3 +219,197 @@ def test_opposite_questions_by_loops() -> None:
     assert (always.chance[0], always.coherent[0].value) == (1.0, 1.0)
     assert math.isnan(always.corrected[0])
     assert always.coherent[0].fixed is None
+
+
+def test_every_type_is_answered_blind_by_itself() -> None:
+    """From which items are predicted in their folds: Wilson's interval, the gain and its test, and
+    q over the types that have two labels.
+    """
+    rng = np.random.default_rng(6)
+    kinds = np.array(["a"] * 30 + ["b"] * 25 + ["c"] * 8)
+    texts = [f"is it a {rng.choice(['dog', 'cat', 'boat'])}" for _ in kinds]
+    answers = ["yes" if ("dog" in t) ^ (rng.random() < 0.2) else "no" for t in texts]
+    answers[55:] = ["no"] * 8
+    clusters = [i // 2 for i in range(63)]
+    study = psy.blind_solvability(
+        texts,
+        answers,
+        rng=np.random.default_rng(1),
+        clusters=clusters,
+        types=kinds.tolist(),
+        folds=4,
+        level=0.9,
+    )
+    items = deal(answers, clusters, kinds.tolist(), np.random.default_rng(1), 4)
+    item, feature, size = Questions.of(texts).features()
+    hits = _by_words(items, item, feature, forward=False)(items.fold)
+    assert study.features == size
+    truth, base = np.array(answers), np.zeros(63)
+    for kind in "abc":
+        inside = kinds == kind
+        commonest = Counter(truth[inside].tolist()).most_common(1)[0][0]
+        base[inside] = truth[inside] == commonest
+    p = []
+    for blind, kind, labels in zip(study.types, "abc", (2, 2, 1), strict=True):
+        inside = kinds == kind
+        own = np.unique(np.array(clusters)[inside], return_inverse=True)[1]
+        gain, chance = gain_over(hits[inside], base[inside], own, 0.9)
+        share = accuracy(hits[inside], own, 0.9)
+        assert (blind.name, blind.items, blind.labels) == (kind, inside.sum(), labels)
+        assert repr(blind.accuracy) == repr(share)
+        assert repr(blind.gain) == repr(gain)
+        assert blind.accuracy.level == blind.gain.level == 0.9
+        assert blind.baseline == pytest.approx(base[inside].mean())
+        assert blind.p == chance
+        p.append(chance)
+    assert [blind.q for blind in study.types[:2]] == pytest.approx(
+        stats.false_discovery_control(p[:2])
+    )
+    assert math.isnan(study.types[2].q)
+    gain, chance = gain_over(hits, base, np.array(clusters), 0.9)
+    assert (repr(study.gain), study.p) == (repr(gain), chance)
+    assert repr(study.accuracy) == repr(accuracy(hits, np.array(clusters), 0.9))
+    assert study.baseline == pytest.approx(base.mean())
+    # of all, a, b and c three can be tested, by words and by cues
+    assert [(s.name, s.cue) for s in study.strata] == [
+        (name, "words") for name in ("all items", "a", "b", "c")
+    ]
+    assert [s.status for s in study.strata] == ["ok"] * 3 + ["insufficient"]
+    for stratum in study.strata[:3]:
+        free = stratum.clusters - 1
+        error = (stratum.high - stratum.gain) / stats.t.ppf(1 - 0.05 / 6, free)
+        assert stratum.p == pytest.approx(min(1.0, 6 * stats.t.sf(stratum.gain / error, free)))
+
+
+def test_what_cannot_be_answered_blind_says_why() -> None:
+    def study(labels: list[str], types: list[str] | None = None) -> psy.Solvability:
+        asked = [f"is it {i}" for i in range(len(labels))]
+        return psy.blind_solvability(asked, labels, rng=np.random.default_rng(0), types=types)
+
+    for result, status, baseline in (
+        (study(["yes", "no"] * 9), "insufficient", math.nan),
+        (study(["yes"] * 20), "degenerate", 1.0),
+        (study(["yes", "no"] * 10, ["a", "b"] * 10), "not_informative", 1.0),
+    ):
+        assert result.status == result.accuracy.status == result.gain.status == status
+        assert result.baseline == pytest.approx(baseline, nan_ok=True)
+        assert math.isnan(result.p)
+        assert (result.types, result.strata, result.features) == ((), (), 0)
+    assert study(["yes"] * 20).reason.endswith("'yes'")
+    assert study(["yes", "no"] * 9).accuracy.n == 18
+
+
+def test_a_threshold_has_the_most_right_labels_the_lowest_of_equals() -> None:
+    for label, words, threshold, short in (
+        ([0, 0, 1, 1], [1, 2, 4, 5], 2, 0),
+        ([1, 1, 0, 0], [1, 2, 4, 5], 2, 1),
+        ([0, 1, 0, 1], [3, 3, 3, 3], 0, 0),
+        ([0, 0, 0], [2, 5, 3], 5, 0),
+        ([0, 1, 1, 0, 0], [1, 1, 2, 7, 8], 2, 1),
+        ([1], [0], 0, 1),
+        ([], [], 0, 0),
+    ):
+        result = _threshold(np.array(label, dtype=np.int64), np.array(words, dtype=np.int64))
+        best = max(
+            (
+                sum((k if n <= most else 1 - k) == y for y, n in zip(label, words, strict=True)),
+                -k,
+                -most,
+            )
+            for k in (0, 1)
+            for most in range(max(words, default=0) + 1)
+        )
+        assert result == (threshold, short) == (-best[2], -best[1]), (label, words)
+
+
+@pytest.mark.parametrize("forward", [True, False])
+def test_a_threshold_is_learnt_from_other_turns(forward: bool) -> None:
+    rng = np.random.default_rng(7)
+    words, turn = rng.integers(1, 9, 50), rng.integers(0, 5, 50)
+    labels = np.where((words <= 4) ^ (rng.random(50) < 0.25), "yes", "no").tolist()
+    items = deal(labels, None, None, np.random.default_rng(0))
+    hits = _by_length(items, words, turn, forward=forward)
+    for i in range(50):
+        seen = turn < turn[i] if forward else turn != turn[i]
+        threshold, short = _threshold(items.label[seen], words[seen])
+        right = items.label[i] == (short if words[i] <= threshold else 1 - short)
+        assert hits[i] == (right and not (forward and turn[i] == 0))
+
+
+def test_a_rule_of_length_is_learnt_in_types_and_parts() -> None:
+    """Each type in all parts, then in each part; of a type with one label the untyped belong to it."""
+    rng = np.random.default_rng(8)
+    types = ["a"] * 50 + ["b"] * 40 + [None] * 30 + ["c"] * 8
+    parts = ["p", "q"] * 60 + ["p"] * 8
+    labels = np.where(rng.random(128) < 0.5, "yes", "no")
+    labels[50:90], labels[90:120] = "no", "yes"
+    lengths = rng.integers(3, 15, 128)
+    arguments = {"types": types, "parts": parts, "level": 0.9}
+    study = psy.length_cue(lengths, labels.tolist(), rng=np.random.default_rng(1), **arguments)
+    kinds, sections = np.array([t or "" for t in types]), np.array(parts)
+    expected = []
+    for part in ("", "p", "q"):
+        of_part = (sections == part) | (part == "")
+        for kind in ("a", "b"):
+            inside = of_part & ((kinds == kind) | ((kind == "b") & (kinds == "")))
+            expected.append((kind, part, inside))
+    rules = [(rule.stratum.type, rule.stratum.part, rule.stratum.items) for rule in study.rules]
+    assert rules == [(kind, part, inside.sum()) for kind, part, inside in expected]
+    for rule, (_, _, inside) in zip(study.rules, expected, strict=True):
+        common = Counter(labels[inside].tolist()).most_common(1)[0][1]
+        assert rule.baseline == pytest.approx(common / inside.sum())
+        assert rule.accuracy.level == pytest.approx(1 - 0.1 / 6)
+        assert rule.accuracy.n == inside.sum()
+        assert {rule.short, rule.long} == {"yes", "no"}
+        assert rule.stratum.cue == "number of words"
+        threshold, short = _threshold((labels[inside] != labels[0]).astype(int), lengths[inside])
+        assert (rule.threshold, rule.short == labels[0]) == (threshold, short == 0)
+    gains = [rule.accuracy.value - rule.baseline for rule in study.rules]
+    assert study.strongest is study.rules[int(np.argmax(gains))]
+    plain = psy.length_cue(lengths, labels.tolist(), rng=np.random.default_rng(1))
+    assert [(r.stratum.type, r.stratum.part, r.accuracy.level) for r in plain.rules] == [
+        ("", "", pytest.approx(0.95))
+    ]
+    alone = psy.length_cue(
+        lengths, labels.tolist(), rng=np.random.default_rng(1), parts=["p"] * 128
+    )
+    assert [rule.stratum.part for rule in alone.rules] == [""]
+
+
+def test_lengths_that_cannot_tell_a_label_say_why() -> None:
+    def study(labels: list[str], **more: object) -> psy.LengthCue:
+        lengths = [i % 7 for i in range(len(labels))]
+        return psy.length_cue(lengths, labels, rng=np.random.default_rng(0), **more)  # type: ignore[arg-type]
+
+    assert study(["a", "b", "c"] * 10).status == "not_applicable"
+    assert study(["a", "b", "c"] * 10).reason.endswith("there are 3")
+    assert study(["a"] * 30).status == "not_informative"
+    assert study(["a", "b"] * 15, types=["x", "y"] * 15).status == "not_informative"
+    few = study(["a", "b"] * 9)
+    assert (few.status, few.rules) == ("insufficient", ())
+    assert few.reason.endswith("there are 18 in 18")
+    # of forty items none of four types has twenty
+    split = study(["a", "b"] * 20, types=[str(i // 10) for i in range(40)])
+    assert (split.status, split.reason.endswith("there are 10 in 10")) == ("insufficient", True)
+    for more in ({"types": ["x"]}, {"parts": ["x"]}):
+        with pytest.raises(ValueError, match="30 labels have 1"):
+            study(["a", "b"] * 15, **more)
+    with pytest.raises(ValueError, match="2 labels have 1 lengths"):
+        psy.length_cue([1], ["a", "b"], rng=np.random.default_rng(0))
+
+
+def test_words_that_all_texts_share_at_their_ends_are_not_counted() -> None:
+    for texts, counts in (
+        (["a b c", "a c", "a x y c"], [1, 0, 2]),
+        (["a b", "a b"], [0, 0]),
+        (["a", "a a"], [0, 1]),
+        (["x a", "y a", "a"], [1, 1, 0]),
+        (["a - b", "a b"], [0, 0]),
+        (["a 1", "a 2"], [1, 1]),
+        (["x a b", "y a b"], [1, 1]),
+        (["a b x", "a b y"], [1, 1]),
+        (["", "a"], [0, 1]),
+        (["a b"], [0]),
+        ([], []),
+    ):
+        assert psy.own_words(texts) == counts, texts

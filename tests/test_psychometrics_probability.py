@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import stats
 from scipy.special import expit
 
 from hqm import psychometrics as psy
@@ -156,3 +157,130 @@ def test_gaps_are_left_out_respondent_by_respondent() -> None:
     assert np.isnan(expected.scores[3])
     assert expected.rho.n == 3
     assert psy.expected_retest(p + 1).rho.status == "not_applicable"
+
+
+@pytest.mark.parametrize("gap", [False, True])
+def test_every_closed_form_by_hand(gap: bool) -> None:
+    p = np.array([[0.9, 0.8, 0.3, 1.0], [0.5, 0.6, 0.1, 0.2], [0.2, 0.3, 0.4, 0.0], [np.nan] * 4])
+    if gap:
+        p[0, 3] = np.nan
+    expected = psy.expected_retest(p)
+    known = [row[np.isfinite(row)] for row in p[:3]]
+    mu = np.array([row.mean() for row in known])
+    noise = np.array([(row * (1 - row)).sum() / len(row) ** 2 for row in known])
+    assert expected.scores[:3] == pytest.approx(mu)
+    assert expected.noise[:3] == pytest.approx(noise)
+    assert expected.agreement[:3] == pytest.approx(
+        [(row**2 + (1 - row) ** 2).mean() for row in known]
+    )
+    assert expected.kappa[:3] == pytest.approx(
+        [row.var() / (row.mean() * (1 - row.mean())) for row in known]
+    )
+    for missing in (expected.scores, expected.noise, expected.agreement, expected.kappa):
+        assert np.isnan(missing[3])
+    spread = mu.var(ddof=1)
+    assert expected.rho.value == pytest.approx(spread / (spread + noise.mean()))
+    assert (expected.rho.n, expected.rho.method) == (3, "closed form")
+    d = mu - mu.mean()
+    a = d @ d
+    project = np.eye(3) - np.full((3, 3), 1 / 3) - np.outer(d, d) / a
+    both = project @ np.diag(noise)
+    assert expected.r_mean == pytest.approx(1 - np.trace(both) / a)
+    assert expected.r_deviation == pytest.approx(math.sqrt(2 * np.trace(both @ both)) / a)
+    counted = psy.pair_order(expected.scores, expected.noise, n_items=None if gap else 4)
+    assert expected.pairs is not None
+    assert expected.pairs.mean_flip == counted.mean_flip
+    assert expected.pairs.expected_tau == counted.expected_tau
+
+
+def test_what_probabilities_cannot_tell_has_a_status() -> None:
+    p = np.array([[0.9, 0.8], [0.5, 0.6], [0.2, 0.3]])
+    for probabilities, status in (
+        (p[:2], "insufficient"),
+        (np.vstack([p[:2], [[np.nan] * 2]]), "insufficient"),
+        (p - 0.21, "not_applicable"),
+        (p + 0.11, "not_applicable"),
+        (np.full((3, 2), 0.4), "degenerate"),
+        (p[[0, 1, 1]][:, [0, 1]] * 0 + [[0.5, 0.5], [0.4, 0.6], [1.0, 0.0]], "degenerate"),
+    ):
+        expected = psy.expected_retest(probabilities)
+        assert expected.rho.status == status
+        assert np.isnan([expected.rho.value, expected.r_mean, expected.r_deviation]).all()
+        assert (expected.pairs is None) == (status != "degenerate")
+        assert expected.rho.n == (len(probabilities) if status != "degenerate" else 3)
+        assert len(expected.scores) == len(probabilities)
+        assert np.isnan(expected.scores).all() == (status != "degenerate")
+    assert "there are 2" in psy.expected_retest(p[:2]).rho.reason
+    sure = psy.expected_retest([[1, 1, 0], [1, 0, 0], [0, 0, 0]])
+    assert (sure.rho.value, sure.rho.status, sure.rho.n) == (1.0, "not_informative", 3)
+    assert (sure.r_mean, sure.r_deviation) == (1.0, 0.0)
+    assert sure.agreement.tolist() == [1.0] * 3
+    assert sure.kappa[:2] == pytest.approx([1.0, 1.0])
+    assert np.isnan(sure.kappa[2]), "only one outcome can occur"
+    assert psy.expected_retest([[1.0, 1.0], [0.5, 0.5], [0.0, 0.1]]).rho.status == "ok"
+
+
+@pytest.mark.parametrize("values", [1, 2])
+def test_the_error_of_a_short_form_is_that_of_a_calibrated_sample(values: int) -> None:
+    """Weighted least squares of each item's share in a score that is no sum, by its derivatives."""
+    rng = np.random.default_rng(4)
+    right, wrong = rng.integers(0, 2, (3, 9)).astype(float), rng.random((3, 9))
+    w = rng.uniform(0.5, 4, 9)
+    known = np.stack([np.ones(9), rng.random(9)], axis=1)[:, :values]
+    result = psy.scaled_scores(
+        {"right": right, "wrong": wrong},
+        lambda t: t["right"] ** 2 / (t["right"] + t["wrong"]),
+        w,
+        np.hstack([known, known[:, :1] * 2]),
+        factor=1.5,
+        freedom=12.0,
+        level=0.9,
+    )
+    for m in range(3):
+        a, b = right[m] @ w, wrong[m] @ w
+        share = right[m] * (a**2 + 2 * a * b) / (a + b) ** 2 - wrong[m] * a**2 / (a + b) ** 2
+        line = np.linalg.lstsq(np.sqrt(w)[:, None] * known, np.sqrt(w) * share, rcond=None)[0]
+        rest = share - known @ line
+        variance = 9 / (9 - values) * (np.maximum(w * (w - 1), 0) * rest**2).sum()
+        assert result.scores[m] == pytest.approx(a**2 / (a + b))
+        assert result.se[m] == pytest.approx(1.5 * math.sqrt(variance), rel=1e-5)
+        half = stats.t.ppf(0.95, 12) * result.se[m]
+        assert (result.low[m], result.high[m]) == pytest.approx(
+            (result.scores[m] - half, result.scores[m] + half)
+        )
+
+
+def test_the_defaults_of_a_short_form_are_those_of_a_plain_sample() -> None:
+    tallies = {"right": [[1.0, 0, 1, 1, 0]], "n": np.ones((1, 5))}
+
+    def share(t):  # type: ignore[no-untyped-def]
+        return t["right"] / t["n"]
+
+    w, known = [2.0, 3, 2, 4, 2], np.ones((5, 1))
+    plain = psy.scaled_scores(tallies, share, w, known)
+    same = psy.scaled_scores(tallies, share, w, known, factor=1.0, freedom=math.inf, level=0.95)
+    assert (plain.low, plain.high) == (same.low, same.high)
+    assert plain.high - plain.low == pytest.approx(2 * 1.959964 * plain.se, rel=1e-6)
+    # with as many values as items nothing is left over, and nothing is divided by
+    exact = psy.scaled_scores(tallies, share, w, np.eye(5))
+    assert exact.se == pytest.approx([0.0], abs=1e-9)
+    nobody = psy.scaled_scores(
+        {"right": np.zeros((1, 5)), "n": np.zeros((1, 5))},
+        lambda t: np.where(t["n"] > 0.5, 1.0, np.nan),
+        w,
+        known,
+    )
+    assert np.isnan(nobody.scores).all()
+    for weights, auxiliary in ((w, np.ones((4, 1))), ([*w[:4], 0.0], known), ([-1.0] * 5, known)):
+        with pytest.raises(ValueError, match="5 items need positive weights"):
+            psy.scaled_scores(tallies, share, weights, auxiliary)
+
+
+def test_errors_of_held_out_families_are_averaged_within_and_over_families() -> None:
+    errors, se = [0.02, -0.04, 0.03, np.nan, 0.01], [0.01, 0.02, 0.01, 0.01, np.nan]
+    factor, freedom = psy.error_factor(errors, se, list("aabcb"))
+    # a: 4 and 4; b: 9; c and the last of b are unknown
+    assert (factor, freedom) == (pytest.approx(math.sqrt((4 + 9 + 8) / 10)), 10.0)
+    assert psy.error_factor([], [], []) == (1.0, 8.0)
+    halves = psy.error_factor([0.005, 0.0], [0.01, 0.01], ["a", "a"])
+    assert halves == (pytest.approx(math.sqrt((0.125 + 8) / 9)), 9.0)

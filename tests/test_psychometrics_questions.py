@@ -1,15 +1,19 @@
 """Questions as numbers, against plain rewritings with sets and counters of strings."""
 
+import itertools
 import re
 from collections import Counter
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 import hqm.psychometrics as psy
 from hqm.psychometrics import cross_validation as numbered
+from hqm.psychometrics import leaks
 from hqm.psychometrics.distributions import binomial_above
 from hqm.psychometrics.significance import benjamini_hochberg
 
@@ -95,3 +99,254 @@ def test_giveaways_are_those_that_counters_find() -> None:
     }
     assert {(g.phrase, g.label, g.type, g.items) for g in giveaways} == expected
     assert len(expected) >= 4
+
+
+def test_codes_are_numbered_in_their_order_with_any_table() -> None:
+    for codes in ([5, 2, 5, 9], [0], [3, 3], []):
+        array = np.array(codes, dtype=np.int64)
+        order = sorted(set(codes))
+        expected = [order.index(code) for code in codes], len(order)
+        for most in (None, 10, 1 << 25):
+            place, size = numbered.without_gaps(array, most)
+            assert (place.tolist(), size) == expected
+        assert numbered.once_each(array).tolist() == order
+    assert numbered.numbers([None, "a", None, 3]) == (pytest.approx([0, 1, 0, 2]), (None, "a", 3))
+    starts, chosen = np.array([0, 2, 2, 5]), np.array([2, 0, 1, 2])
+    entry, owner = numbered.rows_of(starts, chosen)
+    assert entry.tolist() == [2, 3, 4, 0, 1, 2, 3, 4]
+    assert owner.tolist() == [0, 0, 0, 1, 1, 3, 3, 3]
+    table = numbered.counted(np.array([0, 5, 5, 3]), 2, 3)
+    assert table.tolist() == [[1, 0, 0], [1, 0, 2]]
+
+
+TEXTS_BY_HAND = [
+    "Is it a dog?",
+    "is  it an owl ?",
+    "Are there two of the 3 dogs?",
+    "Isn't it the dog, or none",
+    "it",
+    "",
+    "is it 3 or two dogs?",
+    "Is it a dog?",
+]
+LEVELS_BY_HAND = {
+    "first word": ["is", "is", "are", "isn't", "it", "", "is", "is"],
+    "first two words": ["is it", "is it", "are there", "isn't it", "it", "", "is it", "is it"],
+    "first three words": ["a", "an", "two", "the", "it", "", "3", "a"],
+    "last word": ["dog", "owl", "dogs", "none", "it", "", "dogs", "dog"],
+    "articles": ["a", "an", "the", "the", "", "", "", "a"],
+    "punctuation": ["?", "?", "?", "',", "", "", "?", "?"],
+    "number of words": [4, 4, 7, 6, 1, 0, 6, 4],
+    "digits and number words": ["", "", "two", "", "", "", "3", ""],
+    "negation": [False, False, False, True, False, False, False, False],
+    "capital letter": [True, False, True, True, False, False, False, True],
+    "spare spaces": [False, True, False, False, False, False, False, False],
+}
+
+
+def test_cues_of_a_question_by_hand() -> None:
+    levels = leaks._surface(numbered.Questions.of(TEXTS_BY_HAND), None)
+    for name, values in LEVELS_BY_HAND.items():
+        level, count = levels.pop(name)
+        assert level.tolist() == numbered.numbers(values)[0].tolist(), name
+        assert count == len(set(values)), name
+    # lengths of 12, 15, 28, 25, 2, 0, 20 and 12 letters: how many tenths of them lie below
+    lengths = [len(text) for text in TEXTS_BY_HAND]
+    cuts = {float(np.quantile(lengths, k / 10)) for k in range(1, 10)}
+    below = [sum(cut < length for cut in cuts) for length in lengths]
+    level, count = levels.pop("length")
+    assert level.tolist() == numbered.numbers(below)[0].tolist()
+    assert count == len(set(below))
+    assert levels == {}
+    both = leaks._surface(numbered.Questions.of(["a an x", "the y an", "an a", "z the a"]), None)
+    assert both["articles"][0].tolist() == [0, 1, 0, 2], "which articles, in any order"
+    long = [" ".join(["so"] * k) for k in (38, 39, 40, 41, 50)]
+    assert leaks._surface(numbered.Questions.of(long), None)["number of words"][0].tolist() == [
+        0,
+        1,
+        2,
+        2,
+        2,
+    ]
+
+
+def test_cues_of_a_number_by_hand() -> None:
+    ids = ["img007_a", "img12_a", "x", 3, "b1_20", "b9_7", "9" * 20 + "8", "img12_a"]
+    levels = leaks._surface(None, ids)
+    number = [7, 12, -1, 3, 20, 7, int("9" * 15), 12]
+    cuts = {float(np.quantile(number, k / 10)) for k in range(1, 10)}
+    for name, values in {
+        "letters of the id": ["img_a", "img_a", "x", "", "b_", "b_", "", "img_a"],
+        "odd or even number": [1, 0, -1, 1, 0, 1, 0, 0],
+        "last digit": [7, 2, -1, 3, 0, 7, 8, 2],
+        "tenth of the number": [sum(cut <= n for cut in cuts) for n in number],
+    }.items():
+        level, count = levels.pop(name)
+        assert level.tolist() == numbered.numbers(values)[0].tolist(), name
+        assert count == len(set(values)), name
+    assert levels == {}
+    assert all(len(level) == 0 for level, _ in leaks._surface(None, []).values())
+
+
+def test_places_of_items_by_hand() -> None:
+    """Where items stand in the file or in their part, in their cluster, and what came before."""
+    labels, parts, clusters = "ynnyynyn", "ppqpqqpq", "aabbaacc"
+    items = numbered.deal(list(labels), list(clusters), None, np.random.default_rng(0))
+    for sections, place, before in (
+        (None, range(8), ["", *labels[:-1]]),
+        (list(parts), [0, 1, 0, 2, 1, 2, 3, 3], ["", "y", "", "n", "n", "y", "y", "n"]),
+    ):
+        levels = leaks._places(list(labels), items, sections)
+        size = 8 if sections is None else 4
+        for name, values in {
+            "odd or even place": [i % 2 for i in place],
+            "place within the cluster": [0, 1, 0, 1, 2, 3, 0, 1],
+            "tenth of the file": [i * 10 // size for i in place],
+            "label before": before,
+        }.items():
+            level, count = levels.pop(name)
+            assert level.tolist() == numbered.numbers(values)[0].tolist(), name
+            assert count == len(set(values)), name
+        assert levels == {}
+    large = numbered.deal(["y"] * 40, ["a"] * 40, None, np.random.default_rng(0))
+    level, count = leaks._places(["y"] * 40, large)["place within the cluster"]
+    assert level.tolist() == [min(i, 30) for i in range(40)]
+    assert count == 31
+
+
+@pytest.mark.parametrize(
+    ("items", "others", "named"), [(20, 0, True), (19, 0, False), (20, 1, True), (20, 2, False)]
+)
+def test_a_phrase_gives_a_label_away_from_twenty_items_and_95_percent(
+    items: int, others: int, named: bool
+) -> None:
+    """Of questions with "boat" all but a few are answered yes, and of the rest half."""
+    asked = ["Is it a boat?"] * items + [f"Is it {i}?" for i in range(100)]
+    labels = ["no"] * others + ["yes"] * (items - others) + ["yes", "no"] * 50
+    study = psy.leakage_cues(labels, questions=asked, rng=np.random.default_rng(0))
+    giveaways = {giveaway.phrase: giveaway for giveaway in study.giveaways}
+    assert ("boat" in giveaways) == named
+    if named:
+        boat = giveaways["boat"]
+        assert (boat.label, boat.type, boat.items) == ("yes", "all", items)
+        assert boat.share == (items - others) / items
+
+
+@pytest.mark.parametrize(("count", "clusters"), [(20, 5), (19, 5), (20, 4), (40, 40)])
+def test_twenty_items_in_five_clusters_are_enough(count: int, clusters: int) -> None:
+    cluster = [i % clusters for i in range(count)]
+    labels = ["yes", "no"] * (count // 2) + ["yes"] * (count % 2)
+    items = numbered.deal(labels, cluster, None, np.random.default_rng(0))
+    every = np.ones(count, dtype=bool)
+    enough = count >= 20 and clusters >= 5
+    for reason in (leaks.too_few(items), leaks.untested(items, every)):
+        assert (reason == "") == enough
+        assert enough or reason.endswith(f"there are {count} in {clusters}")
+    part = np.arange(count) < 19
+    assert leaks.untested(items, part).endswith(f"there are 19 in {min(clusters, 19)}")
+    view = leaks.View(items, (("", "", every), ("", "p", part), ("a", "", every)))
+    assert leaks.tests_in([view, view]) == (4 if enough else 0)
+    single = numbered.deal(labels, cluster, labels, np.random.default_rng(0))
+    assert leaks.untested(single, every) if enough else leaks.too_few(single)
+    assert not enough or "one label only" in leaks.untested(single, every)
+
+
+def test_who_leaks_is_named_with_the_largest_gain_first() -> None:
+    def stratum(kind: str, part: str, gain: float, shown: bool = True) -> leaks.Stratum:
+        return leaks.Stratum(kind, part, "c", 9, 9, 0.5, 0.5, gain, 0.0, 1.0, 0.01, shown, 0.2)
+
+    whole, part = stratum("", "", 0.9), stratum("", "p", 0.2)
+    typed, both = stratum("a", "", 0.3), stratum("a", "p", 0.5)
+    hidden = stratum("b", "", 0.8, shown=False)
+    assert leaks.leaking([whole, part, typed, hidden, both]) == (both, typed, part)
+    assert leaks.leaking([part, whole, hidden]) == (whole, part)
+    assert leaks.leaking([hidden]) == ()
+    names = [each.name for each in (whole, part, typed, both)]
+    assert names == ["all items", "p", "a", "a in p"]
+
+
+def test_what_is_learnt_in_types_and_parts() -> None:
+    """A type of a part is learnt by itself, as is a part, and named where it is neither of them."""
+    types, parts = list("aabbaab"), ["p", "q", "p", "q", "q", "q", ""]
+    items = numbered.deal(list("ynynyny"), None, types, np.random.default_rng(0))
+    first, crossed = leaks.views(items, parts)
+    assert first.items is items
+    assert [(k, p, of.tolist()) for k, p, of in first.strata] == [
+        ("", "", [True] * 7),
+        *((kind, "", [t == kind for t in types]) for kind in "ab"),
+    ]
+    cells = [(t, p) for t, p in zip(types, parts, strict=True)]
+    pairs = itertools.combinations(range(7), 2)
+    kind = crossed.items.kind
+    assert all((kind[i] == kind[j]) == (cells[i] == cells[j]) for i, j in pairs)
+    assert len(crossed.items.kinds) == len(set(cells)) == int(kind.max()) + 1
+    assert crossed.items.label.tolist() == items.label.tolist()
+    assert crossed.items.folds == items.folds
+    named = {(k, p): of.tolist() for k, p, of in crossed.strata}
+    assert named == {
+        **{("", p or "no part"): [each == p for each in parts] for p in ("p", "q", "")},
+        # the one item without a part is that part
+        **{
+            (t, p): [cell == (t, p) for cell in cells]
+            for t, p in (("a", "p"), ("a", "q"), ("b", "p"), ("b", "q"))
+        },
+    }
+    assert len(leaks.views(items, None)) == len(leaks.views(items, ["p"] * 7)) == 1
+
+
+@pytest.mark.parametrize("gain", [0.0, 1.0, -1.0, 0.05])
+def test_a_gain_that_no_order_changes_is_told_from_none(gain: float) -> None:
+    """All items gain, or lose, or none does: an error of 0 stands for certainty."""
+    labels = ["yes"] * 16 + ["no"] * 14
+    items = numbered.deal(labels, None, None, np.random.default_rng(1))
+    base = np.repeat([1.0, 0.0], [16, 14])
+    hits = base + gain if abs(gain) == 1 else base.copy()
+    hits[20] += gain == 0.05
+    (view,) = leaks.views(items, None)
+    (result,) = leaks.judge_strata(
+        view, lambda block: hits, np.random.default_rng(2), cue="c", tests=1
+    )
+    assert (result.cue, result.type, result.part) == ("c", "", "")
+    assert (result.items, result.clusters, result.status) == (30, 30, "ok")
+    assert result.shown == (gain == 1.0)
+    if abs(gain) != 0.05:
+        assert result.gain == gain
+        reach = stats.t.ppf(1 - 0.05 / 2, 29)
+        error = abs(gain) * 1e-6
+        ends = gain - reach * error, gain + reach * error
+        assert (result.low, result.high) == pytest.approx(ends, abs=1e-12)
+        p = {0.0: 1.0, 1.0: 2 * 2.0**-30, -1.0: 1.0}[gain]
+        assert result.p == pytest.approx(p)
+    else:
+        assert 0 < result.gain < 0.05
+        assert result.low < 0 < result.high
+        assert 0.1 < result.p < 1
+    assert 0 < result.detectable <= 1
+
+
+def test_a_stratum_that_cannot_be_tested_says_why() -> None:
+    labels = ["yes", "no"] * 15
+    kinds = ["a"] * 24 + ["b"] * 6
+    items = numbered.deal(labels, None, kinds, np.random.default_rng(1))
+    constant = numbered.deal(labels, None, labels, np.random.default_rng(1))
+    small, same = (
+        leaks.judge_strata(
+            leaks.views(each, None)[0],
+            lambda block: np.ones(30),
+            np.random.default_rng(2),
+            cue="c",
+            tests=3,
+        )
+        for each in (items, constant)
+    )
+    assert [(s.name, s.status) for s in small] == [
+        ("all items", "ok"),
+        ("a", "ok"),
+        ("b", "insufficient"),
+    ]
+    assert [s.status for s in same] == ["not_informative", "insufficient", "insufficient"]
+    for stratum in (small[2], same[0]):
+        assert not stratum.shown
+        assert stratum.reason
+        assert np.isnan([stratum.accuracy, stratum.gain, stratum.p, stratum.detectable]).all()
+    assert (small[2].items, small[2].clusters) == (6, 6)
