@@ -3,6 +3,7 @@ the styles of today's models, and the released readers against the released code
 """
 
 import collections
+import functools
 import json
 from fractions import Fraction
 from pathlib import Path
@@ -145,22 +146,36 @@ def judged(row: dict[str, Any]) -> object:
     return row["says"] if verdict.value == 1 else None if verdict.value is None else verdict.read
 
 
-def test_answers_to_other_questions_are_read_as_a_person_read_them() -> None:
+@functools.cache
+def asked_answers() -> dict[str, list[dict[str, Any]]]:
+    """The answers to other questions, by task."""
+    rows = collections.defaultdict(list)
+    for line in (TABLES / "asked_answers.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        rows[row["task"]].append(row)
+    return rows
+
+
+@pytest.mark.parametrize("half", [0, 1])
+@pytest.mark.parametrize("task", TASKS)
+def test_answers_to_other_questions_are_read_as_a_person_read_them(task: str, half: int) -> None:
     """Strings with keys set by hand before the reader saw them, 150 at a time. At first try it
     agreed with .793, .793, .820, .860, .827, .907 and .853 of the first seven sets, which are harder
     than ordinary answers, and with .907, .860, .887, .933, .860, .927, .920, .913 and .933 of the
     nine after them, half of which are ordinary; after each its rules were widened by kinds of
-    answers. Those that it still misses are mostly left unread.
+    answers. Those that it still misses are marked, and are mostly left unread.
     """
-    lines = (TABLES / "asked_answers.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
-    missed = [row for row in rows if judged(row) != row["says"]]
-    for task in TASKS:
-        asked = sum(row["task"] == task for row in rows)
-        assert asked >= 210
-        assert sum(row["task"] == task for row in missed) / asked <= 0.05
-    false_right = [row for row in missed if judged(row) not in (0, None)]
-    assert len(false_right) / len(rows) < 0.01
+    rows = asked_answers()[task]
+    assert len(rows) >= 210
+    assert sum(row.get("missed", False) for row in rows) / len(rows) <= 0.05
+    for row in rows[half::2]:
+        assert (judged(row) != row["says"]) == row.get("missed", False), row
+
+
+def test_few_wrong_answers_are_taken_for_right() -> None:
+    rows = [row for of_task in asked_answers().values() for row in of_task]
+    read = [judged(row) for row in rows if row.get("missed")]
+    assert sum(reading not in (0, None) for reading in read) / len(rows) < 0.01
 
 
 def test_3000_answers_in_the_styles_of_models_are_read() -> None:
