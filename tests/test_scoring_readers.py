@@ -8,7 +8,7 @@ from hqm.benchmark.card import Card
 from hqm.benchmark.new_sources import RowFaults
 from hqm.errors import DataError
 from hqm.scoring.choices import _by_name, _in_passage, _named, options_of
-from hqm.scoring.commitments import passages
+from hqm.scoring.commitments import passages, with_plain_digits
 from hqm.scoring.polar_answers import _restates, _without_adjectives
 from hqm.scoring.short_answers import (
     _match_text,
@@ -17,7 +17,7 @@ from hqm.scoring.short_answers import (
     names_phrase,
     read_list,
 )
-from hqm.scoring.written_numbers import numbers_in
+from hqm.scoring.written_numbers import Number, number_of, numbers_in
 
 
 @pytest.mark.parametrize(
@@ -53,6 +53,100 @@ from hqm.scoring.written_numbers import numbers_in
         ("30 minutes 2 hours", [("30", 0, False, "minute"), ("2", 0, False, "hour")]),
         ("2 h 30 cm", [("2", 0, False, "h"), ("30", 0, False, "cm")]),
         ("100 and 5", [("100", 0, False, ""), ("5", 0, False, "")]),
+        ("3 -1/2", [("3", 0, False, ""), ("-1/2", 0, False, "")]),
+        ("3 0", [("3", 0, False, ""), ("0", 0, False, "")]),
+        ("5 1", [("5", 0, False, ""), ("1", 0, False, "")]),
+        ("3 0.5", [("3", 0, False, ""), ("1/2", 1, False, "")]),
+        ("2 min 5 minutes", [("2", 0, False, "min"), ("5", 0, False, "minute")]),
+        ("2 hours or 30 minutes", [("2", 0, False, "hour"), ("30", 0, False, "minute")]),
+        ("3 apples 20 cents", [("3", 0, False, "apple"), ("20", 0, False, "cent")]),
+        # words that are said as one number, and words that are not
+        ("twenty one", [("21", 0, False, "")]),
+        ("nineteen", [("19", 0, False, "")]),
+        ("minus ninety-nine", [("-99", 0, False, "")]),
+        ("one hundred and one", [("101", 0, False, "")]),
+        ("minus two hundred and five", [("-205", 0, False, "")]),
+        ("two hundred and five dollars", [("205", 0, False, "dollar")]),
+        ("two thousand five hundred", [("2500", 0, False, "")]),
+        ("two hundred three hundred", [("200", 0, False, ""), ("300", 0, False, "")]),
+        ("two hundred one hundred", [("200", 0, False, ""), ("100", 0, False, "")]),
+        ("two thousand one thousand", [("2000", 0, False, ""), ("1000", 0, False, "")]),
+        ("two hundred zero", [("200", 0, False, ""), ("0", 0, False, "")]),
+        ("zero and one", [("0", 0, False, ""), ("1", 0, False, "")]),
+        ("fifty and one", [("50", 0, False, ""), ("1", 0, False, "")]),
+        ("two hundred, five", [("200", 0, False, ""), ("5", 0, False, "")]),
+        ("five hundred thousand", [("500000", 0, False, "")]),
+        ("2 hundred million dollars", [("200000000", 0, False, "dollar")]),
+        # other languages
+        ("zwölf", [("12", 0, False, "")]),
+        ("huit", [("8", 0, False, "")]),
+        ("doce", [("12", 0, False, "")]),
+        ("ноль", [("0", 0, False, "")]),
+        ("十二", [("12", 0, False, "")]),
+        ("两", [("2", 0, False, "")]),
+        # scales, of which the decimal places are kept where a part is left
+        ("2 hundred", [("200", 0, False, "")]),
+        ("2 thousand", [("2000", 0, False, "")]),
+        ("2k", [("2000", 0, False, "")]),
+        ("2 million", [("2000000", 0, False, "")]),
+        ("2M", [("2000000", 0, False, "")]),
+        ("2 mn", [("2000000", 0, False, "")]),
+        ("2 billion", [("2000000000", 0, False, "")]),
+        ("2bn", [("2000000000", 0, False, "")]),
+        ("2B", [("2000000000", 0, False, "")]),
+        ("2 trillion", [("2000000000000", 0, False, "")]),
+        ("2万", [("20000", 0, False, "")]),
+        ("2亿", [("200000000", 0, False, "")]),
+        ("1.2345 thousand", [("2469/2", 4, False, "")]),
+        ("a hundred", [("100", 0, False, "")]),
+        ("a thousand", [("1000", 0, False, "")]),
+        ("a million", [("1000000", 0, False, "")]),
+        # parts
+        ("one half", [("1/2", 0, False, "")]),
+        ("two thirds", [("2/3", 0, False, "")]),
+        ("one quarter", [("1/4", 0, False, "")]),
+        ("two fifths", [("2/5", 0, False, "")]),
+        ("five eighths", [("5/8", 0, False, "")]),
+        ("three tenths", [("3/10", 0, False, "")]),
+        ("three halves", [("3/2", 0, False, "")]),
+        # powers, fractions and signs
+        ("1.5e3", [("1500", 0, False, "")]),
+        ("1.5E-3", [("3/2000", 0, False, "")]),
+        ("2.5 x 10^-2", [("1/40", 0, False, "")]),
+        ("2^-1", [("1/2", 0, False, "")]),
+        ("1.5^2", [("9/4", 0, False, "")]),
+        ("0^-1", [("0", 0, False, "")]),
+        ("1.5/3", [("1/2", 0, False, "")]),
+        ("3/0", [("3", 0, False, "")]),
+        ("10⁻⁵", [("1/100000", 0, False, "")]),
+        ("3½", [("7/2", 0, False, "")]),
+        ("$-5", [("-5", 0, False, "")]),
+        ("minus five", [("-5", 0, False, "")]),
+        # the ways in which countries write them
+        ("1.396,5", [("2793/2", 1, False, "")]),
+        ("1.396.500", [("1396500", 0, False, "")]),
+        ("1 396,5", [("2793/2", 1, False, "")]),
+        ("1'000", [("1000", 0, False, "")]),
+        ("1.396", [("349/250", 3, False, "")]),
+        ("0,5", [("1/2", 1, False, "")]),
+        (".25", [("1/4", 2, False, "")]),
+        # units lose their plural, where they have one
+        ("5 Miles", [("5", 0, False, "mile")]),
+        ("150 PS", [("150", 0, False, "ps")]),
+        ("5 ms", [("5", 0, False, "ms")]),
+        ("5 m/s", [("5", 0, False, "m/s")]),
+        ("25 °C", [("25", 0, False, "°c")]),
+        # dates, times of day, and what only a machine that repeats itself writes
+        ("12/05/2021", []),
+        ("10:30 and 5", [("5", 0, False, "")]),
+        ("9" * 60, [("9" * 60, 0, False, "")]),
+        ("9" * 61, []),
+        ("1/" + "9" * 59, [("1/" + "9" * 59, 0, False, "")]),
+        ("1/" + "9" * 60, []),
+        ("10^-99", [("1/1" + "0" * 99, 0, False, "")]),
+        ("10^100", []),
+        ("1e100", []),
+        ("3 x 10^100", []),
         ("at 12:30", []),
         ("", []),
     ],
@@ -61,7 +155,102 @@ def test_numbers_of_a_text(text: str, expected: list[tuple[str, int, bool, str]]
     read = [(n.value, n.places, n.percent, n.unit) for n in numbers_in(text)]
     assert read == [(Fraction(value), *rest) for value, *rest in expected]
     for number in numbers_in(f"So: {text}"):
-        assert 4 <= number.start < number.end <= len(text) + 4
+        assert 4 <= number.start < number.end <= len(with_plain_digits(text)) + 4
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("7 km away", Number(Fraction(7), unit="km", start=0, end=4)),
+        ("about 7.50 %", Number(Fraction(15, 2), 2, True, start=6, end=12)),
+        ("seven", Number(Fraction(7), start=0, end=5, word=True)),
+        ("a 1 1/2 mile walk", Number(Fraction(3, 2), unit="mile", start=2, end=12)),
+        ("2 h 30 min", Number(Fraction(5, 2), unit="h", start=0, end=10)),
+        ("two hundred and five cars", Number(Fraction(205), 0, False, "car", 0, 25, True)),
+    ],
+)
+def test_a_number_says_where_it_stands_and_how_it_was_written(text: str, number: Number) -> None:
+    assert numbers_in(text) == (number,)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("7.", "7"),
+        ("($1,000)", "1000"),
+        ("-7 °C", "-7 °c"),
+        ("1,234.50", "1234.50"),
+        ("2.0", "2"),
+        ("3.5 %", "3.5%"),
+        ("3/4 miles", "3/4 mile"),
+        ("½", "1/2"),
+        ("about 7", None),
+        ("7 of them", None),
+        ("7 and 9", None),
+        ("", None),
+    ],
+)
+def test_a_text_is_a_number_with_nothing_beside_it(text: str, said: str | None) -> None:
+    number = number_of(text)
+    assert (str(number) if number else None) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "same"),
+    [
+        ("7", "7", True),
+        ("7", "8", False),
+        # the key's decimal places, but a whole number is a whole number
+        ("3.14159", "3.14", True),
+        ("3.149", "3.14", False),
+        ("3.04", "3.0", True),
+        ("3.04", "3", False),
+        ("3.1", "3.14", False),
+        ("0.67", "0.666", False),
+        # a fraction by its decimals, of which there must be two
+        ("0.67", "2/3", True),
+        ("0.667", "2/3", True),
+        ("0.66", "2/3", False),
+        ("0.7", "2/3", False),
+        ("1", "2/3", False),
+        ("5", "2/3", False),
+        ("5.25", "2/3", False),
+        # a percentage is its share, and may lack its sign
+        ("45%", "0.45", True),
+        ("0.45", "45%", True),
+        ("45", "45%", True),
+        ("45%", "45", True),
+        ("4500", "45%", False),
+        ("45%", "45%", True),
+        ("0.45%", "45%", False),
+        # units of one kind
+        ("1200 m", "1.2 km", True),
+        ("1.2 m", "1.2 km", False),
+        ("90 minutes", "1.5 hours", True),
+        ("250 ml", "0.25 liters", True),
+        ("2000 mg", "2 g", True),
+        ("150 cents", "1.5 dollars", True),
+        ("5 kg", "5 m", False),
+        ("5 apples", "5 m", True),
+        ("5", "5 m", True),
+        ("9π", "9", False),
+        ("9", "9π", False),
+        ("9π", "9 pi", True),
+    ],
+)
+def test_two_numbers_say_the_same(text: str, key: str, same: bool) -> None:
+    ours, theirs = number_of(text), number_of(key)
+    assert ours is not None
+    assert theirs is not None
+    assert ours.matches(theirs) is same
+
+
+@pytest.mark.parametrize(
+    ("text", "places", "same"),
+    [("1.16", 1, True), ("1.24", 1, True), ("1.14", 1, False), ("1.4", 0, True), ("1.6", 0, False)],
+)
+def test_numbers_are_compared_to_so_many_decimal_places(text: str, places: int, same: bool) -> None:
+    assert Number(Fraction(text)).matches(Number(Fraction("1.2")), places) is same
 
 
 @pytest.mark.parametrize(
@@ -213,21 +402,27 @@ def test_types_of_a_card_are_named_once_each(types: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "chosen", "nothing"),
+    ("text", "chosen"),
     [
-        ("A", "A", False),
-        ("B. cat", "B", False),
-        ("B. dog", "", True),
-        ("the cat", "B", False),
-        ("a dog and a cat", "", True),
-        ("I cannot tell.", "", True),
-        ("a horse", "", False),
-        ("option (B)", "B", False),
+        ("A", "A"),
+        ("B. cat", "B"),
+        ("B. dog", ""),
+        ("the cat", "B"),
+        ("a dog and a cat", ""),
+        ("I cannot tell.", ""),
+        ("a horse", None),
+        ("option (B)", "B"),
+        ("what you see in option B", "B"),
+        ("what you see in option B, and not in option (A)", "B"),
+        ("something that is not in option B", None),
+        ("something in option A or in option B", None),
+        ("something that I cannot make out", ""),
     ],
 )
-def test_what_a_passage_chooses(text: str, chosen: str, nothing: bool) -> None:
-    forms = options_of(("dog", "cat"))
-    assert _in_passage(text, "AB", forms, {}, False) == (tuple(chosen), nothing)
+def test_what_a_passage_chooses(text: str, chosen: str | None) -> None:
+    """Nothing where it says so, and None where it does not speak of the options."""
+    expected = None if chosen is None else tuple(chosen)
+    assert _in_passage(text, "AB", options_of(("dog", "cat")), {}, False) == expected
 
 
 @pytest.mark.parametrize(

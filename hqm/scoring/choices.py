@@ -62,6 +62,7 @@ _SPOKEN_OF = re.compile(
     r"|answer|closest|one))|out|less|un\w+|im\w+|in\w+|off)\b"
 )
 """A letter is spoken of, and not chosen: "A would need a steeper line"."""
+_MARKED = re.compile(r"\b(?:option|choice)\s*[(\[]?([A-Z])[)\]]?(?![\w'])|\(([A-Z])\)")
 _TICKED = re.compile(r"^\W*([A-Z])\b[^\n]*[✅✔☑✓]", re.MULTILINE)
 _BEST = r" (?:is|seems|looks) (?:the )?(?:best|closest|most likely|only|correct|right)\b"
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "1st", "2nd", "3rd", "4th", "5th")
@@ -90,7 +91,7 @@ def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple
     """
     letters = LETTERS[: len(options)]
     simple = text.strip(" \n.()*").upper()
-    if len(simple) == 1 and simple in letters and text.strip():
+    if len(simple) == 1 and simple in letters:
         return (simple,)
     ticked = set(_TICKED.findall(text))
     if len(ticked) == 1 and ticked <= set(letters):
@@ -103,8 +104,8 @@ def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple
     for passage in _chosen_passages(answer, letters):
         if passage.start <= answer.retracted:
             break
-        chosen, unread = _in_passage(passage.text, letters, forms, polar, head=passage.corrects)
-        if chosen or unread:
+        chosen = _in_passage(passage.text, letters, forms, polar, head=passage.corrects)
+        if chosen is not None:
             return chosen
     if polar:
         said = read_polar(text, question)
@@ -136,8 +137,8 @@ def _in_passage(
     forms: Sequence[Option],
     polar: Mapping[Polar, str],
     head: bool,
-) -> tuple[tuple[str, ...], bool]:
-    """What a passage chooses, and whether it says that it chooses nothing.
+) -> tuple[str, ...] | None:
+    """What a passage chooses, which may be nothing; None where it does not speak of that.
 
     With `head`, only a letter at its beginning counts.
     """
@@ -148,34 +149,35 @@ def _in_passage(
         if len(chosen) == 1:
             own = forms[letters.index(chosen[0])]
             if own.begins(rest.lstrip(" .,:;)]*\"'—–-")):
-                return chosen, False
+                return chosen
             if denied(text, 0, end):
-                return (), False
+                return None
             if head and _SPOKEN_OF.match(rest):
-                return (), False
-            if _contradicts(chosen[0], rest, letters, forms):
-                return (), True
+                return None
+            if _contradicts(own, rest, forms):
+                return ()
         elif head and re.match(r"\s+[a-z]", rest):
-            return (), False  # "A, B and C lack the gate"
-        return chosen, False
+            return None  # "A, B and C lack the gate"
+        return chosen
     behind = text[_HEAD.match(text).end() :]  # type: ignore[union-attr]
     whole = [a for a, form in zip(letters, forms, strict=True)
              if form.equals(text) or form.equals(behind)]  # fmt: skip
     if len(whole) == 1:
-        return (whole[0],), False
+        return (whole[0],)
     if head:
-        return (), False
+        return None
+    nothing = () if unable(first[0]) else None
     if polar:
         said = lead(text)
-        return ((polar[said],), False) if said else ((), unable(first[0]))
+        return (polar[said],) if said else nothing
     named = _named(first[0], letters, forms) or _named(text, letters, forms)
     if len(named) == 1:
-        return tuple(named), False
-    marked = re.findall(r"\b(?:option|choice)\s*[(\[]?([A-Z])[)\]]?(?![\w'])|\(([A-Z])\)", text)
-    marked_letters = sorted({a or b for a, b in marked} & set(letters))
-    if len(marked_letters) == 1 and not denied(text, *[text.find(marked_letters[0])] * 2):
-        return tuple(marked_letters), False
-    return (), bool(named) or unable(first[0])
+        return tuple(named)
+    marked = {match[1] or match[2] for match in _MARKED.finditer(text)
+              if not denied(text, *match.span())} & set(letters)  # fmt: skip
+    if len(marked) == 1:
+        return tuple(marked)
+    return () if named else nothing
 
 
 def _letters_at_head(text: str, letters: str) -> tuple[tuple[str, ...], int]:
@@ -184,7 +186,7 @@ def _letters_at_head(text: str, letters: str) -> tuple[tuple[str, ...], int]:
     if re.search(r"\bnot?\s*$", text[:start], re.IGNORECASE) and not re.search(
         r"\bno\s*[,:;.—–-]+\s*$|no,? it", text[:start], re.IGNORECASE
     ):
-        return (), 0
+        return (), start
     chosen: list[str] = []
     end = start
     while (match := _LETTER.match(text, end)) is not None:
@@ -201,16 +203,14 @@ def _letters_at_head(text: str, letters: str) -> tuple[tuple[str, ...], int]:
     return tuple(dict.fromkeys(chosen)), end
 
 
-def _contradicts(letter: str, rest: str, letters: str, forms: Sequence[Option]) -> bool:
-    """Whether a letter is followed by the text of another option: "B. red" where red is A."""
+def _contradicts(own: Option, rest: str, forms: Sequence[Option]) -> bool:
+    """Whether the letter of an option is followed by the text of another: "B. red" where red is
+    A.
+    """
     rest = (sentences(re.sub(r"^[\s.,:;)\]*\"'—–-]+", "", rest)) or [""])[0]
-    if not rest or len(forms[letters.index(letter)].text) < 2:
-        return False
-    own = forms[letters.index(letter)]
-    if own.begins(rest) or own.equals(rest):
-        return False
-    others = [form for form in forms if form is not own and len(form.text) > 1]
-    return any(form.begins(rest) for form in others)
+    return len(own.text) > 1 and any(
+        form.begins(rest) for form in forms if form is not own and len(form.text) > 1
+    )
 
 
 def _by_name(
@@ -248,11 +248,11 @@ def _by_name(
         named = [name for name in named if name not in asked] or named
         if len(named) == 1:
             return tuple(named)
-        for clause in (answering_clause(text, question), re.split("; |, but ", text)[-1]):
-            inside = _named(clause, letters, forms) if len(named) > 1 else []
-            if len(inside) == 1:
-                return tuple(inside)
-        if len(named) > 1:
+        if named:
+            for clause in (answering_clause(text, question), re.split("; |, but ", text)[-1]):
+                inside = _named(clause, letters, forms)
+                if len(inside) == 1:
+                    return tuple(inside)
             return ()
     lone = _lone_letter(last, letters)
     if lone:

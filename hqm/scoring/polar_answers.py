@@ -150,6 +150,7 @@ _ELLIPSIS = re.compile(
     re.IGNORECASE,
 )
 """A sentence that leaves out what it is about: "It does not"."""
+_THAN = re.compile(r" than |[<>]")
 _BUT_NOT = re.compile(r"\b(?:but|while|whereas)\b[^.]*(?:\bnot\b|n't\b)", re.IGNORECASE)
 _NOT_EACH = re.compile(
     r"^\W*(?:(?:all|every\w*) (?:but|except)|most|only|just|neither|none|not (?:all|both|every)|one of (?:them|the)|some of)\b",
@@ -245,7 +246,7 @@ def _restated(answer: Answer, question: str, negated: bool) -> Polar | None:
     few = answer.sentences if len(answer.sentences) < 5 else (last,)
     stated = [
         each
-        for text in (*answer.concluding[:1], answer.sentences[0], *reversed(few))
+        for text in (*answer.concluding, answer.sentences[0], *reversed(few))
         for each in _stated(text, question, negated)
     ]
     return min(stated, key=lambda each: each[0])[1] if stated else None
@@ -276,9 +277,9 @@ def _clause(clause: str, question: str, negated: bool) -> Polar | None:
     asked = _asked(question)
     if words and _ABSENCE.match(clause) and set(words) <= set(asked) and not negated:
         return "no"
-    before, than, behind = question.partition(" than ")
+    before, _, behind = question.partition(" than ")
     there = set(words) & set(_words(behind)) - set(_words(before))
-    if than not in clause and there and _COMPARED & set(words) & set(asked):
+    if there and not _THAN.search(clause) and _COMPARED & set(words) & set(asked):
         return None if denies else "no"  # "It is higher in tank B", and not than there
     same = _restates(words, question)
     if same is None and _EXISTENCE.search(question) and _in_order(asked, words) and not denies:
@@ -422,13 +423,13 @@ def _restates(clause: Sequence[str], question: str) -> bool | None:
     clause = stated
     if _EQUAL & set(asked) and _COMPARED & set(clause) - set(asked):
         return False
-    if clause and _COMPARED & set(asked) and not _COMPARED & set(clause):
+    if _COMPARED & set(asked) and not _COMPARED & set(clause):
         # "They are of the same size" says that none is larger; "x is 5" says nothing of it
         others = set(clause) - _EQUAL
         return False if others < set(clause) and (others & set(asked) or len(others) < 2) else None
     if len(asked) == 2 and {*clause[:2]} == {*asked}:
         return True  # "The function is even", of an even function
-    about = not clause or clause[0] == asked[0] or _PRONOUN.match(question[-60:])
+    about = clause[0] == asked[0] or _PRONOUN.match(question[-60:])
     if len(asked) > 1 and about and _in_order(asked, clause):
         return True  # "It has symmetry of order 4"
     if _in_order(clause, asked) or _in_order(_without_adjectives(clause, asked), asked):

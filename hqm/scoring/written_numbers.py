@@ -140,7 +140,7 @@ _NUMBER = re.compile(
     r"(?P<over>\s*/\s*(?P<under>\d+(?:\.\d+)?)(?![/\d]))?"
     rf"|(?P<word>(?:{_WORD})(?!共|般|定|起|样)(?:[-\s](?:{_WORD}))?)(?![{LATIN}]))"
     r"(?P<percent>\s*(?:%|percent\b|per cent\b|percentage points?\b))?"
-    rf"(?P<scale>[\s-]*(?:hundred|thousand|million|billion|trillion|mn|bn|万|亿)(?![{LATIN}])"
+    rf"(?P<scale>[\s-]*(?:hundred(?:[\s-]+(?:thousand|million|billion))?|thousand|million|billion|trillion|mn|bn|万|亿)(?![{LATIN}])"
     rf"|(?-i:[kKMB])(?![{LATIN}/]))?"
     rf"(?:\s*(?P<unit>°\s?[CFK]?|π|(?!(?:{_NO_UNIT}"
     rf"|{_WORD})\b)[a-zA-Zµ]+(?:\s?/\s?[a-zA-Z]+)?(?:\^[23])?))?",
@@ -191,21 +191,17 @@ class Number:
             if here and there:
                 if here[0] != there[0]:
                     return False
-                ours, theirs = ours * here[1] / there[1], theirs
+                ours = ours * here[1] / there[1]
         candidates = [ours]
         if self.percent != key.percent:
             candidates.append(ours / 100 if self.percent else ours * 100)
         if places is not None:
             return any(round(value, places) == round(theirs, places) for value in candidates)
-        digits = max(key.places, 1 if key.places else 0)
         return any(
-            value == theirs or (digits > 0 and round(value, digits) == theirs)
+            value == theirs or (key.places > 0 and round(value, key.places) == theirs)
             for value in candidates
         ) or (  # .67 for 2/3
-            theirs.denominator != 1
-            and not key.places
-            and self.places >= 2
-            and round(theirs, self.places) == ours
+            not key.places and self.places >= 2 and round(theirs, self.places) == ours
         )
 
 
@@ -269,14 +265,16 @@ def _number(match: re.Match[str]) -> Number:
     if match["over"] and Fraction(match["under"]):
         value, places = value / Fraction(match["under"]), 0
     if match["scale"]:
-        value *= SCALES[match["scale"].strip(" -").lower()]
+        for scale in re.findall(r"\w+", match["scale"].lower()):
+            value *= SCALES[scale]
         places = 0 if value.denominator == 1 else places
     if match["sign"] or match["late"]:
         value = -value
     unit = (match["unit"] or "").lower().replace(" ", "")
     if match["word"] and unit.removesuffix("s") in _PARTS:
         value, unit = value / _PARTS[unit.removesuffix("s")], ""
-    unit = unit if unit in _UNITS or len(unit) < 3 else unit.removesuffix("s")
+    if unit not in _UNITS and len(unit) > 2 and not unit.endswith("/s"):
+        unit = unit.removesuffix("s")
     return Number(
         value,
         places,
@@ -299,10 +297,11 @@ def _joined(numbers: list[Number], text: str) -> list[Number]:
             and last.word
             and number.word
             and re.fullmatch(r"\s+(?:and\s+)?", between)
+            and last.value
             and last.value % 100 == 0
             and 0 < number.value < (1000 if last.value % 1000 == 0 else 100)
         ):
-            total = last.value + number.value
+            total = last.value + (number.value if last.value > 0 else -number.value)
             joined[-1] = Number(total, 0, False, number.unit, last.start, number.end, True)
             continue
         large, small = (_UNITS.get(each.unit) if each else None for each in (last, number))
@@ -321,7 +320,6 @@ def _joined(numbers: list[Number], text: str) -> list[Number]:
             last is not None
             and 0 < number.value < 1
             and not number.places
-            and last.value.denominator == 1
             and re.fullmatch(
                 r"[-$€£]*\d+(?:\s+(?:and\s+)?|\s*\+\s*)", text[last.start : number.start]
             )
@@ -339,9 +337,9 @@ def number_of(text: str) -> Number | None:
     >>> number_of("$1,000"), number_of("7 of them"), number_of("version 7")
     (Number(value=Fraction(1000, 1), places=0, percent=False, unit='', start=0, end=6, word=False), None, None)
     """
-    text = text.strip().rstrip(".")
+    text = with_plain_digits(text).strip().rstrip(".")
     numbers = numbers_in(text)
-    if len(numbers) != 1:
+    if not numbers:
         return None
-    before, behind = text[: numbers[0].start], with_plain_digits(text)[numbers[0].end :]
-    return numbers[0] if not re.search(r"\w", before) and not re.search(r"\w", behind) else None
+    beside = text[: numbers[0].start] + text[numbers[0].end :]
+    return None if re.search(r"\w", beside) else numbers[0]
