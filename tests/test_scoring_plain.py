@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,12 +11,33 @@ from scipy import stats
 from sklearn import metrics as rival
 
 import hqm
-from hqm import CHAIR, YES_NO, Cell, DesignError, Item, Metric, Response, Verdict, mean_of
+from hqm import (
+    CHAIR,
+    YES_NO,
+    Cell,
+    DesignError,
+    Form,
+    Item,
+    Metric,
+    Response,
+    Verdict,
+    mean_of,
+    parser,
+)
 from hqm.scoring import rules
-from hqm.scoring.matrix import NO_GROUP, ScoreMatrix, align, least_in_groups
+from hqm.scoring.matrix import (
+    NO_GROUP,
+    MatrixBuilder,
+    ScoreMatrix,
+    align,
+    least_in_groups,
+    texts_read,
+)
 from hqm.scoring.metrics import YES_NO as BY_ORDER
 from hqm.scoring.metrics import mentioned, ratio, rounded, yes_no_tally
-from hqm.types import STATES
+from hqm.scoring.score_cache import Alike, Verdicts
+from hqm.text import SHORT
+from hqm.types import STATES, Row
 
 RIGHT = Metric("right", mean_of("right"), share=True)
 
@@ -285,3 +307,178 @@ def test_names_in_a_text_are_found_longest_first() -> None:
     }
     assert (verdict.value, verdict.read) == (0.0, "cat, cat")
     assert hqm.chair_tally(["dog"], {"dog"}, "a dog").value == 1.0
+
+
+def test_verdicts_may_depend_on_those_on_other_items() -> None:
+    """An item whose neighbour to the left is wrong counts half; the words stay those of its own
+    answer, and only what was replaced changes.
+    """
+    items = tuple(Item(f"q{i}", "Is it?", "vqa", "right") for i in range(5))
+    seen: list[tuple[tuple[Item, ...], list[float | None]]] = []
+
+    def score(_: Item, response: Response) -> Verdict:
+        right = float(response.text.startswith("right"))
+        return Verdict(right, {"right": right, "n": 1.0}, "ok", response.text)
+
+    def relate(items: Sequence[Item], verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
+        seen.append((tuple(items), [verdict.value for verdict in verdicts]))
+        if all(verdict.value == 1 for verdict in verdicts):
+            return verdicts
+        related = list(verdicts)
+        for i, (left, own) in enumerate(itertools.pairwise(verdicts), 1):
+            if left.value == 0 and own.value is not None:
+                half = own.value / 2 + i
+                related[i] = Verdict(half, {"right": half, "n": 2.0}, "truncated", "half")
+        return related
+
+    builder = MatrixBuilder(Cell(), Form("original", items), score, lambda _: (), relate=relate)
+    answers = {
+        "a": ["right", "wrong a b", "right c", "wrong d e f", "wrong"],
+        "b": ["right"] * 5,
+        "c": ["wrong", "wrong", "right x y z", None, "right w"],
+        "d": ["wrong", "right", "right x y z", "right", "right w"],
+    }
+    for name, texts in answers.items():
+        builder.add(name, [None if text is None else Response(text) for text in texts])
+    m = builder.build("hash")
+    nan = math.nan
+    assert [each for each, _ in seen] == [items] * 4
+    assert seen[2][1] == [0, 0, 1, None, 1]
+    values = [
+        [1, 0, 2.5, 0, 4],
+        [1, 1, 1, 1, 1],
+        [0, 1, 2.5, nan, 1],
+        [0, 1.5, 1, 1, 1],
+    ]
+    np.testing.assert_array_equal(m.values, values)
+    np.testing.assert_array_equal(m.tallies["right"], np.nan_to_num(values))
+    counts = [[1, 1, 2, 1, 2], [1] * 5, [1, 2, 2, 0, 1], [1, 2, 1, 1, 1]]
+    np.testing.assert_array_equal(m.tallies["n"], counts)
+    lengths = [[1, 3, 2, 4, 1], [1] * 5, [1, 1, 4, nan, 2], [1, 1, 4, 1, 2]]
+    np.testing.assert_array_equal(m.words, lengths)
+    states = np.array(STATES)[m.states]
+    replaced = np.array(counts) == 2
+    assert set(states[replaced]) == {"truncated"}
+    assert set(states[~replaced]) == {"ok", "missing"}
+    assert (m.answers, m.respondents, m.items) == ("hash", tuple(answers), items)
+
+
+def test_items_that_are_scored_alike_stand_beside_those_looked_at_by_themselves() -> None:
+    """Of five items the first and the last two are alike; each other one has its own rule."""
+    items = tuple(Item(f"q{i}", "Is it?", "yes_no", "yes") for i in range(5))
+    asked: list[tuple[str, str]] = []
+
+    def score(item: Item, response: Response) -> Verdict:
+        asked.append((item.id, response.text))
+        value = {"q1": 0.25, "q2": 0.5}.get(item.id, 1.0)
+        return Verdict(value, {"n": value}, "ok", response.text)
+
+    def alike(item: Item) -> Alike | None:
+        return None if item.id in ("q1", "q2") else Alike("yes", parser("pope"), False, None)
+
+    shared = Verdicts(items, score, alike)
+    assert (shared.count, shared.classes.tolist()) == (1, [0, -1, -1, 0, 0])
+    for run in range(2):
+        builder = MatrixBuilder(
+            Cell(run=run), Form("original", items), score, lambda _: (), verdicts=shared
+        )
+        for name, text in (("a", "Yes"), ("b", "No"), ("c", "Yes")):
+            builder.add(name, [Response(text)] * 5)
+        assert builder.build().values.tolist() == [[1, 0.25, 0.5, 1, 1]] * 3
+    # each text once for the class, and once for each item by itself, whatever the run
+    once = [(name, text) for text in ("Yes", "No") for name in ("q0", "q1", "q2")]
+    assert sorted(asked) == sorted(once)
+
+
+def test_answers_with_a_judges_verdicts_fill_a_row() -> None:
+    """A verdict without a value is unread, whatever its state says; an error has no length."""
+    items = tuple(Item(f"q{i}", "Is it?", "vqa", "x", meta={"of": str(i)}) for i in range(5))
+    builder = MatrixBuilder(
+        Cell(),
+        Form("original", items),
+        lambda *_: Verdict(1.0),
+        lambda item: ("late",) if item.id > "q2" else (),
+        lambda item: {"half": "b" if item.id > "q1" else "a"} if item.id != "q3" else {},
+    )
+    answers = [Response("a b"), Response("c"), None, Response("", "error"), Response("d e f")]
+    given = [
+        Verdict(0.5, {"n": 1.0}),
+        Verdict(None, {}, "ok", "", "torn"),
+        Verdict(1.0, {"n": 1.0}),
+        Verdict.unscored("error", "offline"),
+        Verdict(None, {}, "truncated"),
+    ]
+    builder.add_verdicts("a", answers, given)
+    m = builder.build()
+    np.testing.assert_array_equal(m.values, [[0.5, *[math.nan] * 4]])
+    np.testing.assert_array_equal(m.words, [[2, 1, math.nan, math.nan, 3]])
+    states = [STATES[code] for code in m.states[0]]
+    assert states == ["ok", "unparsed", "missing", "error", "unparsed"]
+    assert m.tallies["n"].tolist() == [[1, 0, 0, 0, 0]]
+    assert m.subsets["late"].tolist() == [False, False, False, True, True]
+    assert m.groups["half"].tolist() == [0, 0, 1, NO_GROUP, 1]
+    assert m.places == {f"q{i}": i for i in range(5)}
+    empty = MatrixBuilder(Cell(), Form("original", items), lambda *_: Verdict(1.0), lambda _: ())
+    assert empty.build().values.shape == (0, 5)
+
+
+def test_answers_whose_texts_were_all_read() -> None:
+    rows: list[Response | Row] = [Response("Yes"), ("No", "ok", "", 3)]
+    assert texts_read(rows) == ["Yes", "No"]
+    assert texts_read([*rows, Response("", "error")]) is None
+    assert texts_read([*rows, None]) is None
+    assert texts_read([]) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "answer"),
+    [
+        ({"target": "red"}, "blue"),
+        ({"options": ("blue", "red")}, "blue"),
+        ({"prompt": "Which is it: red or blue?"}, "blue"),
+        ({"meta": {"none": "zero"}}, "blue"),
+    ],
+)
+def test_an_answer_to_the_same_words_is_read_once(change: dict[str, object], answer: str) -> None:
+    item = Item("1", "Which is it?", "choice", "B", "a.png", options=("red", "blue"))
+    read = rules.score_choice(item, Response(answer))
+    assert rules.score_choice(replace(item, id="2", image="b.png"), Response(answer)) is read
+    assert rules.score_choice(replace(item, **change), Response(answer)) is not read  # type: ignore[arg-type]
+    assert rules.score_choice(item, Response(f"{answer}.")) is not read
+    assert rules.score_choice(item, Response(answer), parser("inspect")) is not read
+    long = {n: Response("B" + " " * (n - 1)) for n in (SHORT, SHORT + 1)}
+    again = {n: rules.score_choice(item, said) is rules.score_choice(item, said)
+             for n, said in long.items()}  # fmt: skip
+    assert again == {SHORT: True, SHORT + 1: False}
+
+
+def test_a_choice_and_a_short_answer_are_scored() -> None:
+    item = Item("1", "Which is it?", "choice", " b ", options=("red", "blue"))
+    verdict = rules.score_choice(item, Response("It is blue."))
+    assert (verdict.value, verdict.state, verdict.read) == (1.0, "ok", "B")
+    assert verdict.tally == {"right": 1.0, "n": 1.0, "slot_B": 1.0}
+    verdict = rules.score_choice(item, Response("red"))
+    assert (verdict.value, verdict.read) == (0.0, "A")
+    assert verdict.tally == {"right": 0.0, "n": 1.0, "slot_A": 1.0}
+    verdict = rules.score_choice(item, Response("red or blue"))
+    assert (verdict.value, verdict.tally, verdict.state) == (None, {}, "unparsed")
+    short = Item("2", "How many?", "vqa", "7")
+    for said, value in (("7", 1.0), ("8", 0.0)):
+        verdict = rules.score_short(short, Response(said))
+        assert (verdict.value, verdict.tally) == (value, {"right": value, "n": 1.0})
+        assert (verdict.state, verdict.read) == ("ok", said)
+    unread = rules.score_short(short, Response("7 or 8"))
+    assert (unread.value, unread.tally, unread.state) == (None, {}, "unparsed")
+
+
+@pytest.mark.parametrize(("target", "truth"), [("yes", "yes"), (" No ", "no"), ("YES", "yes")])
+def test_the_right_answer_of_a_yes_no_item(target: str, truth: str) -> None:
+    item = Item("1", "Is it?", "yes_no", target)
+    assert rules.yes_no_truth(item) == truth
+    for said in ("yes", "no"):
+        verdict = rules.score_yes_no(item, Response(said), parser("strict"))
+        assert (verdict.value, verdict.read) == (float(said == truth), said)
+        assert sum(verdict.tally.values()) == 1
+    assert rules.score_yes_no(item, Response("Hm"), parser("strict")).state == "unparsed"
+    with pytest.raises(hqm.DataError):
+        rules.yes_no_truth(replace(item, target="maybe"))
