@@ -78,7 +78,7 @@ def stub_nouns(text: str) -> list[Noun]:
                 if word.endswith("s") and word == word.lower() and not word.endswith("ss")
                 else word
             )
-            nouns.append(Noun(word, lemma, match.start()))
+            nouns.append(Noun(word, lemma, match.start(), False))
     return nouns
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import hqm
 from hqm.scoring.words import CONCRETENESS, LIKENESS, NOUNS, Recipe, compose, find_words
-from hqm.scoring.words.interfaces import THRESHOLD, Embedding, VectorLikeness, cosine
+from hqm.scoring.words.interfaces import THRESHOLD, Embedding, VectorLikeness, Words, capped, cosine
 from hqm.scoring.words.official import Brysbaert
 from hqm.scoring.words.offline import ConcreteByRule, HantaNouns, Synonyms, noun_lemma
 from tests.messages import pattern_of
@@ -54,6 +54,9 @@ RECIPES = {"offline": Recipe("hanta", "synonyms"), "official": Recipe("nltk", "e
         ("potatoes", "potato"),
         ("TV", "TV"),
         ("Dogs", "Dogs"),
+        # a word of more letters than a tagger is given stays as it is
+        (f"{'x' * 60}cats", f"{'x' * 60}cat"),
+        (f"{'x' * 61}cats", f"{'x' * 61}cats"),
     ],
 )
 def test_a_noun_is_brought_to_the_singular(plural: str, singular: str) -> None:
@@ -75,6 +78,26 @@ def test_hanta_finds_the_nouns(text: str, lemmas: list[str]) -> None:
     nouns = HantaNouns()(text)
     assert [noun.lemma for noun in nouns] == lemmas
     assert all(text[noun.start :].startswith(noun.text) for noun in nouns)
+
+
+def test_nouns_stand_where_they_were_found() -> None:
+    nouns = HantaNouns()("Dogs. Two cats!\nA boy's toys in Rome, 3 men.")
+    assert [(n.text, n.lemma, n.start, n.proper) for n in nouns] == [
+        ("Dogs", "Dogs", 0, False),
+        ("cats", "cat", 10, False),
+        ("boy", "boy", 18, False),
+        ("toys", "toy", 24, False),
+        ("Rome", "Rome", 32, True),
+        ("men", "man", 40, False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "letters"),
+    [("x" * 64, 64), ("x" * 65, 64), ("这张图片里有一只狗", 4), ("这张图", 3), ("12345678", 4)],
+)
+def test_a_tagger_is_given_so_much_of_a_word(word: str, letters: int) -> None:
+    assert capped(word) == word[:letters]
 
 
 def test_proper_nouns_are_marked() -> None:
@@ -250,11 +273,13 @@ def test_synonyms_are_one_thing_and_neighbours_are_not() -> None:
 
 def test_the_rule_keeps_objects_and_drops_what_cannot_be_touched() -> None:
     rule = ConcreteByRule()
+    for word in (
+        "dog building ring station monument bus lioness television path mouth cloth ox DOG".split()
+    ):
+        assert rule(word), word
     for (
         word
-    ) in "dog building ring station monument bus lioness television path mouth cloth".split():
-        assert rule(word), word
-    for word in "happiness motion background group front celebration hour 3 x".split():
+    ) in "happiness motion background group front celebration hour 3 x unity Hour 3d".split():
         assert not rule(word), word
 
 
@@ -334,6 +359,21 @@ def test_a_part_that_is_not_there_says_how_to_get_it(make, needs: str, sentence:
         pytest.skip(f"{needs} is installed")
     with pytest.raises(hqm.DataError, match=sentence):
         make()
+
+
+def test_a_recipe_names_its_parts() -> None:
+    assert Recipe().label == ""
+    assert Recipe(concreteness="rule").label == "concreteness=rule"
+    whole = Recipe("hanta", "synonyms", "rule")
+    assert whole.label == "nouns=hanta,likeness=synonyms,concreteness=rule"
+    assert Words(Recipe()).label == ""
+    words = find_words(Recipe(likeness="synonyms", concreteness="rule"))
+    assert words.label == "likeness=synonyms-1,concreteness=rule-1"
+    assert words.nouns is None
+    assert compose(None, {}, "x") == Recipe()
+    # a name of a whole recipe comes first, and parts may have spaces beside them
+    assert compose("official, likeness=synonyms", RECIPES, "x") == Recipe("nltk", "synonyms")
+    assert compose("", RECIPES, "x") == RECIPES["offline"]
 
 
 def test_parts_are_loaded_once_and_named_with_their_versions() -> None:

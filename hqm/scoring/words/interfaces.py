@@ -19,7 +19,7 @@ class Noun(NamedTuple):
     lemma: str
     start: int
     """The offset of its first character."""
-    proper: bool = False
+    proper: bool
 
 
 class NounFinder(Protocol):
@@ -169,8 +169,6 @@ class VectorLikeness:
         The model with its version.
     embedding
         Word -> its embedding; it is called once for each word.
-    threshold
-        Two words are alike when their similarity is above it.
 
     Examples
     --------
@@ -182,10 +180,8 @@ class VectorLikeness:
            [False,  True]])
     """
 
-    def __init__(
-        self, name: str, embedding: Callable[[str], Embedding], threshold: float = THRESHOLD
-    ) -> None:
-        self.name, self._embedding, self._threshold = name, embedding, threshold
+    def __init__(self, name: str, embedding: Callable[[str], Embedding]) -> None:
+        self.name, self._embedding = name, embedding
         self._rows: dict[str, int] = {}
         self._known: list[Embedding] = []
         self._table: npt.NDArray[np.bool_] = np.zeros((0, 0), dtype=bool)
@@ -221,13 +217,13 @@ class VectorLikeness:
         )
         lengths = np.outer([e.norm for e in some], [e.norm for e in others])
         close = np.divide(left @ right.T, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-        above: npt.NDArray[np.bool_] = close > self._threshold
-        doubtful = np.abs(close - self._threshold) < _MARGIN
+        above: npt.NDArray[np.bool_] = close > THRESHOLD
+        doubtful = np.abs(close - THRESHOLD) < _MARGIN
         same: dict[tuple[str, ...], list[int]] = {}
         for j, other in enumerate(others):
             same.setdefault(other.tokens, []).append(j)
         for i, embedding in enumerate(some):
             doubtful[i, same.get(embedding.tokens, [])] = True
         for i, j in np.argwhere(doubtful):
-            above[i, j] = cosine(some[i], others[j]) > self._threshold
+            above[i, j] = cosine(some[i], others[j]) > THRESHOLD
         return above

@@ -106,7 +106,7 @@ def compose(choice: str | None, recipes: Mapping[str, Recipe], benchmark: str) -
             )
         return Recipe()
     recipe = next(iter(recipes.values()))
-    for i, piece in enumerate((choice or "").split(",") if choice else ()):
+    for i, piece in enumerate(choice.split(",") if choice else ()):
         part, equals, name = piece.strip().partition("=")
         if not equals:
             if part not in recipes or i > 0:
