@@ -389,7 +389,9 @@ def shared_words(text: str, question: str) -> int:
                         for word in re.findall(r"\w{3,}", text.lower())})  # fmt: skip
 
 
-_QUESTION_WORDS = frozenset("the what which who where when how many much does did was are".split())
+_QUESTION_WORDS = frozenset(
+    "the what which who where when how many much does did was are one".split()
+)
 
 # --- what is denied, and texts as they are compared ---
 

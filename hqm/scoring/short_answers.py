@@ -57,7 +57,7 @@ _GOES_ON = re.compile(
     r"\s*(?:[+×*/=−-]|,|\band\b|\bplus\b|\bminus\b|\btimes\b)\s*[\d$]|\s*(?:plus|minus|times)\b|\s*of\s+\d|[^.]*="
 )
 _BESIDE = re.compile(
-    r",? (?:because|since|as|with|where|given|considering|but|whereas|while|although|assuming|if"
+    r",? (?:because|since|(?<!well )as(?! well)|with|where|given|considering|but|whereas|while|although|assuming|if"
     r"|when|after|before|out of|compared|rather than|instead of|per|up from|down from"
     r"|arranged|consisting|split|divided|grouped|reaching"
     r"|versus|vs|leaving|including|of which|plus another)\b",
@@ -76,6 +76,10 @@ _WHEN = re.compile(
     re.IGNORECASE,
 )
 _PLACE = re.compile(r"\W*(?:in|for|at|during|en|im)\s+(\d+)\b", re.IGNORECASE)
+_THINGS = re.compile(
+    r"how many (\w+) (?:(?:are|is) (?:there|shown|visible|in|on)|(?:can|do) you (?:see|count))\b",
+    re.IGNORECASE,
+)
 _YEAR = re.compile(r"\b(?:which|what) years?\b|^when\b", re.IGNORECASE)
 _OF_ALL = re.compile(
     r"±\s*$|\b(?:below|above|under|over)\s*[$€£]?$|^\W*(?:out )?of (?:the|all|these)\s*$|\d (?:out )?of (?:the|all|these)\s*$|\d out of\s*$",
@@ -219,9 +223,27 @@ def _new(text: str, question: str) -> list[Number]:
     ]
 
 
+def _counted(text: str, question: str) -> Number | None:
+    """How many of the things asked for a text counts beside others: "3 cats and 4 dogs"."""
+    asked = _THINGS.match(question)
+    if asked is None or "=" in text:
+        return None
+    things = asked[1].lower().removesuffix("s")
+    numbers = _undenied(text)
+    if _hedged(text, numbers):
+        return None
+    counted = [number for number in numbers if number.unit == things]
+    if not counted and re.search(rf"\bno {things}", text, re.IGNORECASE):
+        return numbers_in("0")[0]
+    return counted[0] if len(counted) == 1 < len(numbers) else None
+
+
 def _number_of_passage(text: str, counts: bool, question: str = "") -> Number | None:
     """The number that a passage states: alone, behind "is" or "=", or at its beginning."""
-    text = (sentences(text) or [""])[0]
+    text = _STEP.sub("", (sentences(text) or [""])[0])
+    counted = _counted(text, question) if counts else None
+    if counted is not None:
+        return counted
     labelled = [
         number
         for number in numbers_in(text)
@@ -329,7 +351,9 @@ def read_list(text: str) -> tuple[str, ...]:
             return members
     shapes = _BRACKETS.findall(answer.text)
     brackets = [a or b or c for a, b, c in shapes]
-    if brackets and sum(bool(pair) for _, _, pair in shapes) < 2:  # two points are no list
+    if sum(bool(pair) for _, _, pair in shapes) > 1:  # two points are no list
+        return ()
+    if brackets:
         return _members(f"[{brackets[0 if len(answer.sentences) > 3 else -1]}]")
     ends = answer.sentences if len(answer.sentences) < 3 else answer.sentences[-1:]
     ends = tuple(each for each in ends if not NEGATIVE.search(each)) or ends
@@ -388,7 +412,7 @@ def _members(text: str) -> tuple[str, ...]:
     is_introduced = introduced != text and _SEPARATOR.search(introduced)
     text = introduced if is_introduced else _PREDICATE.sub("", text)
     text = re.sub(r"^[^:,;\n]{0,40}:\s*", "", text)
-    text = _IN_PARENTHESES.sub("", text)
+    text = re.sub(r",? respectively\b", "", _IN_PARENTHESES.sub("", text))
     if re.fullmatch(r"[^\W\d]+(?:\s*/\s*[^\W\d]+)+", text):
         return tuple(each.strip() for each in text.split("/"))
     if re.search(r"\bor\b", text):
@@ -706,7 +730,9 @@ def _match_text(text: str, target: str, rivals: Sequence[str], question: str) ->
         return None
     surname = re.search(r"\s((?:[a-z]+ )*\w+)$", target)
     if surname and _PERSON.search(question):
-        alone = re.search(rf"(?:^|\W\s*|\b(?-i:[a-z])\w* )({surname[1]})\b", said, re.IGNORECASE)
+        alone = re.search(
+            rf"(?:^|[^\w\s]\s*|\b(?-i:[a-z])\w* )({surname[1]})\b", said, re.IGNORECASE
+        )
         given_up = _gives_way(answer, surname[1], question)
         if alone and not given_up and not denied(said, *alone.span(1)):
             return ShortMatch(True, said[:80])  # "Austen", and not "Emily Austen", for Jane Austen
