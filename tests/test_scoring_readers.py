@@ -8,7 +8,15 @@ from hqm.benchmark.card import Card
 from hqm.benchmark.new_sources import RowFaults
 from hqm.errors import DataError
 from hqm.scoring.choices import _by_name, _in_passage, _named, options_of
-from hqm.scoring.commitments import passages, with_plain_digits
+from hqm.scoring.commitments import (
+    answering_clause,
+    denied,
+    normal,
+    passages,
+    plain,
+    shared_words,
+    with_plain_digits,
+)
 from hqm.scoring.polar_answers import _restates, _without_adjectives
 from hqm.scoring.short_answers import (
     _match_text,
@@ -466,3 +474,149 @@ def test_the_list_that_an_answer_gives(text: str, members: tuple[str, ...]) -> N
 )
 def test_the_option_that_an_answer_alone_names(text: str, chosen: str) -> None:
     assert _by_name(passages(text), "AB", options_of(("dog", "cat")), "") == tuple(chosen)
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [
+        ("There's a dog", "There is a dog"),
+        ("they're red", "they are red"),
+        ("（Ｂ）", "(B)"),
+        ("$5 and $x$", "$5 and x"),
+        ("x_{1} + x_2", "x1 + x2"),
+        ("10⁻⁵ m", "10^-5 m"),
+        ("x²", "x^2"),
+        ("½", "1/2"),
+        ("H₂O", "H2O"),
+        ("- a\n* b", "- a\n- b"),
+        ("# Head", "Head"),
+        ("`code`", "code"),
+        ("90^\\circ", "90°"),
+        ("\\frac{1}{2}", "1/2"),
+        ("1{,}000", "1,000"),
+        ("## Answer\n\nB", "Answer:\nB"),
+        ("a</think>b", "b"),
+        ("b<think>a", "b"),
+        ("[INST] x [/INST]", "x"),
+        ("dog", "dog"),
+        # what stands in a box or is bold is marked, with the braces in it
+        ("**B**", "\ue002B\ue003"),
+        ("\\boxed{a{b}c} d", "\ue000a{b}c\ue001 d"),
+        ("\\boxed{\\frac{1}{2}}", "\ue0001/2\ue001"),
+        ("\\boxed{B", "\ue000B\ue001"),
+        ("\\boxed{A} \\fbox{B}", "\ue000A\ue001 \ue000B\ue001"),
+    ],
+)
+def test_a_text_as_it_would_be_read_aloud(text: str, spoken: str) -> None:
+    assert plain(text) == spoken
+
+
+@pytest.mark.parametrize(
+    ("text", "explicit", "concluding", "said"),
+    [
+        ("Answer:\nB\nC", ["B"], [], ["Answer:", "B", "C"]),
+        ("Answer:\n\n7 of them", ["7 of them"], [], ["Answer:", "7 of them"]),
+        (
+            "Answer: A. Wait, that is wrong. Answer: B",
+            ["B"],
+            [],
+            ["Answer: A. Wait, that is wrong.", "Answer: B"],
+        ),
+        ("Answer: A. Answer: B", ["B", "A. Answer: B"], [], ["Answer: A. Answer: B"]),
+        ("It is red. So B. Therefore C.", [], ["C.", "B. Therefore C."], None),
+        # questions are no statements, where there are others
+        ("Is it A? No.", [], [], ["No."]),
+        ("Is it A?", [], [], ["Is it A?"]),
+        # what goes through the options chooses none of them
+        ("A. red\nB. blue\nSo B.", [], ["B."], ["So B."]),
+        ("A. red\nSo B.", [], ["B."], ["A. red", "So B."]),
+        ("A. red\nA. blue", [], [], ["A. red", "A. blue"]),
+        ("A. red\nB. blue: yes", [], [], ["A. red", "B. blue: yes"]),
+        ("A. red\nB. blue: yes\nC. green", [], [], ["B. blue: yes"]),
+        ("", [], [], []),
+    ],
+)
+def test_an_answer_is_taken_apart(
+    text: str, explicit: list[str], concluding: list[str], said: list[str] | None
+) -> None:
+    answer = passages(text)
+    assert [passage.text for passage in answer.explicit] == explicit
+    assert list(answer.concluding) == concluding
+    if said is not None:
+        assert list(answer.sentences) == said
+
+
+def test_bold_passages_and_retractions_of_an_answer() -> None:
+    assert passages("**a** and **b**.").emphasised == ("b", "a")
+    answer = passages("It is a. Hmm, this is wrong. Then c")
+    assert answer.text[answer.retracted :] == ". Then c"
+    assert passages("It is a.").retracted == -1
+    first, second = passages("It is A. Wait, no: it is B").explicit[:1] * 2
+    assert first == second
+    assert first.corrects
+    assert not passages("Answer: A").explicit[0].corrects
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "clause", "shared"),
+    [
+        (
+            "Figure 1 is mirrored; Figure 4 completes it.",
+            "Which figure completes it?",
+            "Figure 4 completes it.",
+            2,
+        ),
+        ("a cat, and the dog is blue", "Where is the dog?", "the dog is blue", 1),
+        ("a cat, a cat", "Where is the cat?", "", 1),
+        ("nothing here", "Where is the cat?", "", 0),
+        ("The dogs jumped walking", "Which dog jumps and walks?", "The dogs jumped walking", 3),
+    ],
+)
+def test_the_clause_that_repeats_most_of_a_question(
+    text: str, question: str, clause: str, shared: int
+) -> None:
+    assert answering_clause(text, question) == clause
+    assert shared_words(text, question) == shared
+
+
+@pytest.mark.parametrize(
+    ("text", "is_denied"),
+    [
+        ("It is not a dog", True),
+        ("It isn't his dog", True),
+        ("rather than the dog", True),
+        ("It is a dog", False),
+        ("It is not red. A dog", False),
+        ("A dog is wrong", True),
+        ("dog: no", True),
+        ("A dog isn't there", True),
+        ("A dog is there", False),
+        # within forty characters
+        (f"not{' ' * 37}dog", True),
+        (f"not{' ' * 38}dog", False),
+        (f"dog{' ' * 32}is wrong", True),
+        (f"dog{' ' * 33}is wrong", False),
+    ],
+)
+def test_what_is_denied_near_by(text: str, is_denied: bool) -> None:
+    start = text.index("dog")
+    assert denied(text, start, start + 3) is is_denied
+
+
+@pytest.mark.parametrize(
+    ("text", "compared"),
+    [
+        ("12th of March 2021", "2021-03-12"),
+        ("March 3, 2021", "2021-03-03"),
+        ("3 Mar. 2021", "2021-03-03"),
+        ("1 January 1999", "1999-01-01"),
+        ("December 31 1999", "1999-12-31"),
+        ("Monday", "mon"),
+        ("The  Café.", "cafe"),
+        ("grey colour", "gray color"),
+        ("the", "the"),
+        ("An apple", "apple"),
+    ],
+)
+def test_the_form_in_which_texts_are_compared(text: str, compared: str) -> None:
+    assert normal(text) == compared
