@@ -36,6 +36,7 @@ FROM_OUTSIDE = (
     "There is no dog in the image.",  # an answer to be read
     "There is a dog and a cat",  # an answer to be read
     "It shows a dog and a cat.",  # an answer to be read
+    "Failed to obtain answer via API",  # what VLMEvalKit writes in the place of an answer
     "complete -o default -F",  # a command of bash
     "Evaluating the Quality of Hallucination Benchmarks",  # the title of a paper
     '\n"""Answers are split into facts',  # the source of an adapter

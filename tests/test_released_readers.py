@@ -186,7 +186,7 @@ def test_inspect_looks_at_the_end(text: str, targets: list[str], right: bool) ->
         ("a red car, a blue car", None),
         ("Blue car" + "x" * 40, "B"),
         ("Blue car" + "x" * 41, None),
-        ("I can't process this file. B", None),
+        ("Cannot determine the answer: B", None),
         ("Failed to obtain answer via API: blue car", "B"),
         ("Failed to obtain answer via API: B", None),
     ],

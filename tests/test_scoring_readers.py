@@ -420,11 +420,10 @@ def test_types_of_a_card_are_named_once_each(types: tuple[str, ...]) -> None:
         ("I cannot tell.", ""),
         ("a horse", None),
         ("option (B)", "B"),
-        ("what you see in option B", "B"),
-        ("what you see in option B, and not in option (A)", "B"),
-        ("something that is not in option B", None),
-        ("something in option A or in option B", None),
-        ("something that I cannot make out", ""),
+        ("seen in option B", "B"),
+        ("in option B, not (A)", "B"),
+        ("seen, not in option B", None),
+        ("seen in option A or (B)", None),
     ],
 )
 def test_what_a_passage_chooses(text: str, chosen: str | None) -> None:
