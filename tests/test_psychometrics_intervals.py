@@ -248,6 +248,9 @@ def test_results_cannot_be_changed_and_intervals_are_of_95_percent() -> None:
                 members = vars(value).values() if inspect.isclass(value) else (value,)
                 for function in filter(inspect.isfunction, members):
                     for parameter in inspect.signature(function).parameters.values():
+                        if parameter.kind is parameter.POSITIONAL_ONLY:
+                            # of those that a named tuple brings along, and of one of ours
+                            assert function.__name__ in ("_replace", "result"), function
                         if parameter.name in DEFAULTS and parameter.default is not parameter.empty:
                             parameters += 1
                             assert parameter.default == DEFAULTS[parameter.name], function

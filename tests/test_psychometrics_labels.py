@@ -191,7 +191,12 @@ def test_two_answers_have_a_width_and_one_has_none() -> None:
 
 @pytest.mark.parametrize(
     ("differing", "others"),
-    [([0, 1, 2, 3, 0], [3, 3, 3, 3, 3]), ([0, 1, 0, 1], [1, 2, 4, 3]), ([1, 0], [6, 400])],
+    [
+        ([0, 1, 2, 3, 0], [3, 3, 3, 3, 3]),
+        ([0, 1, 0, 1], [1, 2, 4, 3]),
+        ([1, 0], [6, 400]),
+        ([0, 0, 0], [2, 3, 1]),
+    ],
 )
 def test_verdicts_that_differ_tell_how_likely_each_is_wrong(
     differing: list[int], others: list[int]

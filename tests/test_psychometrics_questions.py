@@ -292,6 +292,16 @@ def test_what_is_learnt_in_types_and_parts() -> None:
         },
     }
     assert len(leaks.views(items, None)) == len(leaks.views(items, ["p"] * 7)) == 1
+    level, block = np.array([0, 1, 1, 0, 1, 0, 0]), np.array([0, 1, 2, 0, 1, 2, 1])
+    for view, whole in ((first, 1), (crossed, 0)):
+        ways = list(leaks._ways(view, level))
+        assert [len(each.strata) for each, _ in ways] == [1] * whole + [len(view.strata) - whole]
+        assert [s for each, _ in ways for s in each.strata] == list(view.strata)
+        rules = [numbered.learnt_over_kinds] * whole + [numbered.learnt_forward]
+        for (_, predict), rule in zip(ways, rules, strict=True):
+            assert predict(block).tolist() == rule(view.items, level)(block).tolist()
+    alone = leaks.views(numbered.deal(list("ynynyny"), None, None, np.random.default_rng(0)), None)
+    assert [len(each.strata) for each, _ in leaks._ways(alone[0], level)] == [1]
 
 
 @pytest.mark.parametrize("gain", [0.0, 1.0, -1.0, 0.05])
@@ -317,6 +327,10 @@ def test_a_gain_that_no_order_changes_is_told_from_none(gain: float) -> None:
         assert (result.low, result.high) == pytest.approx(ends, abs=1e-12)
         p = {0.0: 1.0, 1.0: 2 * 2.0**-30, -1.0: 1.0}[gain]
         assert result.p == pytest.approx(p)
+        floor = result.baseline
+        typical = (max(abs(gain), 1 - floor) / (30 * 0.9)) ** 0.5
+        least = 1.05 * (reach + stats.norm.ppf(0.8)) * typical
+        assert result.detectable == pytest.approx(least + 0.8 * (floor * (1 - floor) / 30) ** 0.5)
     else:
         assert 0 < result.gain < 0.05
         assert result.low < 0 < result.high

@@ -380,7 +380,7 @@ def differential_functioning(
     members = {str(name): names == name for name in np.unique(names)}
     least = {name: int(min(inside.sum(), (~inside).sum())) for name, inside in members.items()}
     compared = [name for name in members if least[name] >= FEWEST_TO_DESCRIBE]
-    if len(compared) == 2 == len(members):
+    if len(members) == 2:
         compared = compared[:1]  # two groups are one comparison
     if len(kinds) < 2 or not compared or not answered:
         return DifferentialFunctioning.absent(
