@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa
 
 import hqm.psychometrics as psy
+
+nan = math.nan
 
 
 def test_correlations_over_answers_are_those_of_scipy() -> None:
@@ -260,3 +263,334 @@ def test_labels_are_compared_within_respondents_of_whom_some_answers_are_labelle
     same = psy.labels_at_random(np.ones((4, 30)), human)
     assert (same.status, same.difference) == ("insufficient", 0.0)
     assert psy.labels_at_random(scores, human, np.zeros(30)).status == "insufficient"
+
+
+# -- agreement of several raters
+
+
+@pytest.mark.parametrize("scale", ["nominal", "interval", "ratio"])
+def test_alpha_of_gaps_has_the_jackknife_over_units_rated_twice(scale: str) -> None:
+    rng = np.random.default_rng(4)
+    truth = rng.integers(1, 4, 20)
+    x = np.where(rng.random((3, 20)) < 0.7, truth, rng.integers(1, 4, (3, 20))).astype(float)
+    x[0, :6], x[1, 4:9], x[2, 5] = nan, nan, nan
+    result = psy.krippendorff_alpha(x, scale, level=0.9)  # type: ignore[arg-type]
+    twice = np.flatnonzero(np.isfinite(x).sum(axis=0) >= 2)
+    assert result.n == len(twice) < 19
+    left = [psy.krippendorff_alpha(np.delete(x, u, axis=1), scale).value for u in twice]  # type: ignore[arg-type]
+    spread = ((np.array(left) - np.mean(left)) ** 2).sum()
+    error = math.sqrt((len(twice) - 1) / len(twice) * spread)
+    half = stats.norm.ppf(0.95) * error
+    assert result.fixed is not None
+    assert result.se == pytest.approx(error)
+    assert (result.fixed.low, result.fixed.high) == pytest.approx(
+        (result.value - half, min(1.0, result.value + half))
+    )
+    assert (result.level, result.fixed.level) == (0.9, 0.9)
+
+
+AGREEMENT = {
+    "alpha": psy.krippendorff_alpha,
+    "fleiss": psy.fleiss_kappa,
+    "gwet": psy.gwet_ac1,
+}
+
+
+@pytest.mark.parametrize("name", AGREEMENT)
+def test_three_units_have_an_interval_and_two_have_none(name: str) -> None:
+    of = AGREEMENT[name]
+    three = np.array([[1, 2, 1, 2], [1, 2, 2, 1], [1, 2, 1, 2.0]])[:, [0, 1, 2]]
+    for ratings, known in ((three, True), (three[:, :2], False)):
+        result = of(ratings, level=0.9)
+        assert (result.fixed is not None) == known
+        assert (result.status, result.n, result.level) == ("ok", ratings.shape[1], 0.9)
+    assert of(three[:, :2]).value == 1
+    nobody = of([[1.0, nan], [nan, 1.0]])
+    assert nobody.status == "insufficient"
+    assert nobody.n == (2 if name == "gwet" else 0)
+    same = of(np.ones((2, 5)))
+    assert (same.status, same.n) == ("degenerate", 5)
+    # systematic disagreement: the interval ends at -1 and 1
+    opposed = np.array([[1, 2, 1, 2, 1], [2, 1, 2, 1, 2.0]])
+    assert of(opposed).value < 0
+    assert of(opposed).fixed is None or of(opposed).fixed.low >= -1  # type: ignore[union-attr]
+    shaky = of(np.array([[1, 2, 1, 2], [2, 2, 1, 1.0]]), level=0.999)
+    assert shaky.fixed is not None
+    assert (shaky.fixed.low, shaky.fixed.high) == (-1, 1)
+
+
+def test_alpha_of_what_is_left() -> None:
+    """A category of units rated once is none; a unit that alone varies leaves no interval."""
+    assert psy.krippendorff_alpha([[1, 1, 2], [1, 1, nan]]).status == "degenerate"
+    assert psy.krippendorff_alpha([[1, 1, 2], [1, 1, nan]]).n == 2
+    alone = psy.krippendorff_alpha([[1, 1, 1, 2], [1, 1, 1, 1]])
+    assert (alone.status, alone.fixed) == ("ok", None)
+    kappa = psy.fleiss_kappa([[1, 1, 1, 2], [1, 1, 1, 1]])
+    assert (kappa.status, kappa.fixed) == ("ok", None)
+    below = [[-1, 2, 3], [1, 2, 3]]
+    assert psy.krippendorff_alpha(below, "ratio").status == "not_applicable"
+    assert psy.krippendorff_alpha(below, "ratio").n == 3
+    assert psy.krippendorff_alpha(below, "interval").status == "ok"
+    # 0 and 2 are 1 apart on a ratio scale, 1 and 3 a half; of equal ones nothing
+    value = psy.krippendorff_alpha([[0, 0, 1], [0, 2, 3]], "ratio").value
+    ratings = [0, 0, 0, 2, 1, 3]
+    apart = [
+        ((a - b) / (a + b)) ** 2 if a + b else 0.0
+        for i, a in enumerate(ratings)
+        for j, b in enumerate(ratings)
+        if i != j
+    ]
+    assert value == pytest.approx(1 - (2 * (1 + 1 / 4) / 6) / (sum(apart) / 30))
+
+
+def test_fleiss_kappa_takes_the_commonest_number_of_ratings() -> None:
+    """Of numbers that are equally common the larger one; single ratings do not count."""
+    two, three = [[1, 2, 1], [1, 2, 2], [nan] * 3], [[1, 2, 2], [1, 2, 1], [1, 1, 2]]
+    single = [[1] * 7, [nan] * 7, [nan] * 7]
+    both = np.hstack([two, three, single])
+    assert psy.fleiss_kappa(both).value == pytest.approx(psy.fleiss_kappa(three).value)
+    more = np.hstack([two, three, [[1], [2], [nan]], single])
+    alone = [[1, 2, 1, 1], [1, 2, 2, 2]]
+    assert psy.fleiss_kappa(more).value == pytest.approx(psy.fleiss_kappa(alone).value)
+    assert psy.fleiss_kappa(more).n == 4
+
+
+@pytest.mark.parametrize(("categories", "q"), [(None, 2), (1, 2), (2, 2), (5, 5)])
+def test_gwets_chance_knows_the_categories_that_nobody_used(categories: int | None, q: int) -> None:
+    """Of four units rated by two, one differs: pi = 5/8 and 3/8."""
+    ratings = [[1, 1, 2, 1], [1, 1, 2, 2]]
+    chance = 2 * 5 / 8 * 3 / 8 / (q - 1)
+    result = psy.gwet_ac1(ratings, categories=categories)
+    assert result.value == pytest.approx((3 / 4 - chance) / (1 - chance))
+    assert result.fixed is not None
+    assert result.fixed.method == "Gwet"
+
+
+def test_verdicts_flip_by_picture() -> None:
+    """Mean and error of items from sums and sizes of clusters: C / (C - 1) sum (t - n m)^2 / n^2."""
+    verdicts = np.array([[1, 1, 0, 0, 2, 1, 0], [1, 0, 0, 1, 2, 1, 1], [0, 0, 0, 1, 2, nan, nan]])
+    verdicts[:, 6] = [nan, 1, nan]
+    pictures = [0, 0, 1, 1, 1, 2, 2]
+    apart = np.array([2 / 3, 2 / 3, 0, 2 / 3, 0, 0])
+    result = psy.flip_rate(verdicts, pictures, level=0.9)
+    mean = apart.mean()
+    sums = [(apart[:2] - mean).sum(), (apart[2:5] - mean).sum(), (apart[5:] - mean).sum()]
+    error = math.sqrt(3 / 2 * sum(s**2 for s in sums)) / 6
+    half = stats.norm.ppf(0.95) * error
+    assert (result.value, result.se, result.n) == (pytest.approx(mean), pytest.approx(error), 6)
+    assert result.fixed is not None
+    assert (result.fixed.low, result.fixed.high) == pytest.approx(
+        (max(0.0, mean - half), min(1.0, mean + half))
+    )
+    assert result.fixed.level == 0.9
+    wide = psy.flip_rate([[1, 0, 1], [1, 1, 1]], level=0.9999)
+    assert wide.fixed is not None
+    assert (wide.fixed.low, wide.fixed.high) == (0, 1)
+    never = psy.flip_rate([[1, nan], [nan, 1]])
+    assert (never.status, never.n) == ("insufficient", 0)
+
+
+# -- raters' part of the variance, and labels made of theirs
+
+
+def test_raters_who_labelled_nothing_twice_are_none() -> None:
+    """The fourth labelled only what nobody else did: the table of the others is full."""
+    rng = np.random.default_rng(5)
+    labels = rng.normal(size=(3, 12)) + np.array([[0], [1], [3]])
+    wider = np.full((4, 14), nan)
+    wider[:3, :12] = labels
+    wider[3, 12:], wider[0, 12] = 1.0, nan
+    plain, other = (psy.rater_share(each, rng) for each in (labels, wider))
+    assert other == plain
+    assert (other.n_raters, other.n_answers, other.n_labels) == (3, 12, 36)
+    total = plain.answers + plain.raters + plain.residual
+    assert plain.share.value == pytest.approx(plain.raters / total)
+    for few, raters, answers in ((labels[:, :9], 3, 9), (labels[:1], 0, 0)):
+        study = psy.rater_share(few, rng)
+        assert (study.share.status, study.n_raters, study.n_answers) == (
+            "insufficient",
+            raters,
+            answers,
+        )
+        assert math.isnan(study.residual)
+
+
+def test_two_way_mean_squares_by_hand() -> None:
+    """(MS - MSE) / n of both effects."""
+    x = np.random.default_rng(6).normal(size=(4, 15)) + np.arange(15) + 5 * np.arange(4)[:, None]
+    answers, raters = x.mean(axis=0), x.mean(axis=1)
+    rest = x - answers - raters[:, None] + x.mean()
+    residual = (rest**2).sum() / (3 * 14)
+    study = psy.rater_share(x, np.random.default_rng(0))
+    assert study.residual == pytest.approx(residual)
+    assert study.raters == pytest.approx(raters.var(ddof=1) - residual / 15)
+    assert study.answers == pytest.approx(answers.var(ddof=1) - residual / 4)
+
+
+def test_labels_are_pooled_by_counting() -> None:
+    labels = [[1, 1, 2, 1, nan, 5], [1, 0, 2, nan, nan, 6], [0, nan, 3, nan, nan, 7]]
+    assert psy.pooled_labels(labels) == pytest.approx([1, nan, 2, 1, nan, nan], nan_ok=True)
+    means = [2 / 3, 1 / 2, 7 / 3, 1, nan, 6]
+    assert psy.pooled_labels(labels, "mean") == pytest.approx(means, nan_ok=True)
+    for wrong in (labels, [[0.5]], [[-1, 1]]):
+        with pytest.raises(ValueError, match="0 or 1"):
+            psy.pooled_labels(wrong, "dawid-skene")
+    nobody = psy.dawid_skene([[nan, nan]])
+    assert np.isnan(nobody.truth).all()
+    assert (nobody.prevalence, nobody.sensitivity[0], nobody.specificity[0]) == (0.5, 0.8, 0.8)
+
+
+def test_replicates_of_labels_that_are_no_yes_or_no() -> None:
+    """What a single rater said stays; of two raters one, the other or both are drawn."""
+    labels = np.array([[1, 4, nan], [3, nan, nan]])
+    rows = psy.rater_replicates(labels, "mean", np.random.default_rng(7))
+    assert rows.shape == (200, 3)
+    assert set(rows[:, 0]) == {1, 2, 3}
+    assert (rows[:, 1] == 4).all()
+    assert np.isnan(rows[:, 2]).all()
+    assert (rows[:, 0] == 2).mean() == pytest.approx(0.5, abs=4 * math.sqrt(0.25 / 200))
+    kept = psy.rater_replicates(labels, "majority", np.random.default_rng(7), replicates=9)
+    assert np.isnan(kept[:, 0]).all(), "without a majority there is no label to change"
+    assert (kept[:, 1] == 4).all()
+
+
+# -- correlations over answers, and agreement in one study
+
+
+def left_out_by(picture: np.ndarray, of: Callable[[np.ndarray], float]) -> np.ndarray:
+    return np.array([of(picture != p) for p in np.unique(picture)])
+
+
+CORRELATIONS = {
+    "pearson": lambda x, y: stats.pearsonr(x, y).statistic,
+    "spearman": lambda x, y: stats.spearmanr(x, y).statistic,
+    "tau_b": lambda x, y: stats.kendalltau(x, y).statistic,
+}
+
+
+@pytest.mark.parametrize("pictures", [4, 120])
+@pytest.mark.parametrize("name", CORRELATIONS)
+def test_a_correlation_is_left_out_by_picture_or_group_of_pictures(
+    name: str, pictures: int
+) -> None:
+    """Student's interval on Fisher's scale; of more than a hundred pictures, over a hundred groups."""
+    rng = np.random.default_rng(8)
+    member = np.repeat(np.arange(pictures), 5 if pictures == 4 else 2)
+    human = rng.integers(0, 5, len(member)).astype(float)
+    automatic = np.round(human + rng.normal(0, 2, len(member)))
+    order = rng.permutation(len(member))
+    a, h, labels = automatic[order], human[order], 7 * member[order]
+    result = getattr(psy.answer_correlations(a, h, labels, level=0.9), name)
+    groups = min(pictures, 100)
+    group = member[order] * groups // pictures
+    of = CORRELATIONS[name]
+    z = np.arctanh(left_out_by(group, lambda stay: of(a[stay], h[stay])))
+    error = math.sqrt((groups - 1) / groups * ((z - z.mean()) ** 2).sum())
+    value = of(a, h)
+    half = stats.t.ppf(0.95, groups - 1) * error
+    ends = [math.tanh(math.atanh(value) + side * half) for side in (-1, 1)]
+    assert result.value == pytest.approx(value)
+    assert result.fixed is not None
+    assert (result.fixed.low, result.fixed.high) == pytest.approx(ends)
+    assert (result.level, result.fixed.level) == (0.9, 0.9)
+    three = psy.answer_correlations(a, h, member[order] % 3)
+    assert getattr(three, name).fixed is None
+
+
+def test_which_answers_have_a_correlation() -> None:
+    x, y = [1.0, 2, 3, nan, 4], [1.0, 3, 2, 4, nan]
+    few = psy.answer_correlations(x[:2], y[:2])
+    assert (few.tau_b.status, few.tau_b.n) == ("insufficient", 2)
+    three = psy.answer_correlations(x, y)
+    assert (three.pearson.value, three.tau_b.value) == pytest.approx((0.5, 1 / 3))
+    lost = psy.answer_correlations(x, y, weights=[1, 1, nan, 1, 1])
+    assert (lost.spearman.status, lost.spearman.n) == ("insufficient", 2)
+    for a, h in (([1, 1, 1], [1, 2, 3]), ([1, 2, 3], [2, 2, 2])):
+        level = psy.answer_correlations(a, h)
+        assert (level.pearson.status, level.tau_b.status, level.spearman.n) == (
+            "degenerate",
+            "degenerate",
+            3,
+        )
+    perfect = psy.answer_correlations([1, 2, 3, 4, 5], [2, 4, 6, 8, 10])
+    assert (perfect.tau_b.value, perfect.tau_b.fixed, perfect.pearson.fixed) == (1, None, None)
+    many = psy.answer_correlations(np.arange(20_001.0), np.arange(20_001.0))
+    assert (many.pearson.status, many.pearson.n) == ("insufficient", 20_001)
+
+
+def test_the_difference_of_two_metrics_by_leaving_out_pictures() -> None:
+    """t = z / SE(z) with pictures left out; p by Holm over the three pairs of a correlation."""
+    rng = np.random.default_rng(9)
+    labels, pictures = rng.normal(size=60), np.repeat(np.arange(20), 3)
+    metrics = {name: labels + rng.normal(0, s, 60) for name, s in (("c", 2), ("a", 0.5), ("b", 1))}
+    study = psy.metrics_beside_people(metrics, labels, pictures)
+    assert (study.n, study.pictures, study.status) == (60, 20, "ok")
+    rows = iter(study.differences)
+    for statistic, of in CORRELATIONS.items():
+        r = {name: of(values, labels) for name, values in metrics.items()}
+        left = {
+            name: left_out_by(pictures, lambda stay, v=values, of=of: of(v[stay], labels[stay]))
+            for name, values in metrics.items()
+        }
+        order = sorted(r, key=lambda name: -r[name])
+        expected = []
+        for first, other in ((0, 1), (0, 2), (1, 2)):
+            near, far = order[first], order[other]
+
+            def error(values: np.ndarray) -> float:
+                return math.sqrt(19 / 20 * ((values - values.mean()) ** 2).sum())
+
+            z = math.atanh(r[near]) - math.atanh(r[far])
+            p = 2 * stats.t.sf(abs(z) / error(np.arctanh(left[near]) - np.arctanh(left[far])), 19)
+            half = stats.t.ppf(0.975, 19) * error(left[near] - left[far])
+            expected.append((near, far, r[near] - r[far], half, p))
+        sorted_p = sorted(each[-1] for each in expected)
+        steps = np.minimum(np.maximum.accumulate(np.array(sorted_p) * [3, 2, 1]), 1)
+        for near, far, gap, half, p in expected:
+            row = next(rows)
+            assert (row.statistic, row.first, row.other) == (statistic, near, far)
+            assert (row.difference.value, row.difference.low, row.difference.high) == (
+                pytest.approx((gap, gap - half, gap + half))
+            )
+            assert row.p == pytest.approx(steps[sorted_p.index(p)])
+    assert next(rows, None) is None
+
+
+def test_metrics_that_cannot_be_told_apart_have_no_p() -> None:
+    labels = np.random.default_rng(10).normal(size=12)
+    near = labels + np.random.default_rng(11).normal(size=12)
+    twice = psy.metrics_beside_people({"a": near, "b": near.copy()}, labels)
+    row = twice.differences[0]
+    assert (row.difference.value, row.first) == (0, "a")
+    assert math.isnan(row.p)
+    assert math.isnan(row.difference.low)
+    few = psy.metrics_beside_people({"a": near, "b": labels**3}, labels, np.arange(12) % 3)
+    assert math.isnan(few.differences[0].p)
+    assert few.pictures == 3
+    enough = psy.metrics_beside_people({"a": near, "b": labels**3}, labels, np.arange(12) % 4)
+    assert math.isfinite(enough.differences[0].p)
+    level = psy.metrics_beside_people({"a": near, "b": np.ones(12)}, labels)
+    assert (level.status, level.n, level.pictures) == ("degenerate", 12, 12)
+    assert level.correlations["a"].pearson.status == "ok"
+
+
+def test_raters_widen_what_is_known_and_no_end_beyond_1() -> None:
+    values = np.random.default_rng(12).normal(0.2, 0.4, 30)
+    extra = stats.norm.ppf(0.975) * values.std(ddof=1)
+    open_end = psy.Coefficient(0.2, low=-0.3, high=math.inf)
+    wide = psy.with_raters(open_end, values)
+    assert (wide.low, wide.high) == (
+        pytest.approx(max(-1.0, 0.2 - math.hypot(0.5, extra))),
+        math.inf,
+    )
+    assert wide.fixed is None
+    far = psy.Coefficient(0.2, low=-0.9, high=0.95, fixed=psy.Bounds(-0.95, 0.9, "items", 0.95))
+    cut = psy.with_raters(far, values)
+    assert (cut.low, cut.high) == (-1, 1)
+    assert cut.fixed is not None
+    assert (cut.fixed.low, cut.fixed.high, cut.fixed.level) == (-1, 1, 0.95)
+    assert cut.fixed.method == "items, raters' errors"
+    bare = psy.with_raters(psy.Coefficient(0.2), values)
+    assert np.isnan([bare.low, bare.high]).all()
+    absent = psy.Coefficient.absent("insufficient", "why")
+    assert psy.with_raters(absent, values) is absent
