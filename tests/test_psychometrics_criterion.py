@@ -418,3 +418,364 @@ def test_shapes_are_checked() -> None:
         psy.ppi_scores(np.eye(4), np.eye(4), [1])
     with pytest.raises(ValueError, match="between 0 and 1"):
         psy.labels_needed(1.0, 1, 1)
+
+
+# -- by hand, where pictures have several items and some of them are labelled
+
+
+@pytest.mark.parametrize("related", [False, True])
+def test_a_study_of_pictures_by_hand(related: bool) -> None:
+    """Residuals summed within pictures; of 15 pictures 12 have labels, on some of their items."""
+    rng = np.random.default_rng(11)
+    m, n = 14, 45
+    pictures = np.repeat(np.arange(15), 3)
+    human = (rng.random((m, n)) < np.linspace(0.1, 0.9, m)[:, None]).astype(float)
+    judge = np.where(rng.random((m, n)) < 0.1, 1 - human, human)
+    labelled = (pictures < 12) & (np.arange(n) % 3 != 1)
+    human[:, ~labelled] = np.nan
+    options: dict = {"families": list("aabbccddeeffgh"), "n_eff": 9.0} if related else {}
+    study = psy.criterion_validity(judge, human, pictures, level=0.9, **options)
+
+    def centred(x: np.ndarray) -> np.ndarray:
+        return x - x.mean(axis=0) - x.mean(axis=1, keepdims=True) + x.mean()
+
+    def within(x: np.ndarray, where: np.ndarray, names: range) -> np.ndarray:
+        return np.stack([x[:, where == name].sum(axis=1) for name in names], axis=1)
+
+    of_judge = within(centred(judge), pictures, range(15))
+    of_people = within(centred(human[:, labelled]), pictures[labelled], range(12))
+    size = int(labelled.sum())
+    v_a = (of_judge**2).sum() * 15 / 14 / (m - 1) / n**2
+    v_h = (of_people**2).sum() * 12 / 11 / (m - 1) / size**2
+    shared = (of_judge[:, :12] * of_people).sum() * 12 / 11 / (m - 1) / (n * size)
+
+    def scores(stay: np.ndarray) -> np.ndarray:
+        return np.stack([judge[:, stay].mean(axis=1), human[:, stay & labelled].mean(axis=1)])
+
+    def corrected(x: np.ndarray) -> float:
+        s = np.cov(x)
+        return float((s[0, 1] - shared) / math.sqrt((s[0, 0] - v_a) * (s[1, 1] - v_h)))
+
+    whole = scores(pictures >= 0)
+    left = [scores(pictures != p) for p in range(15)]
+    r, value = float(np.corrcoef(whole)[0, 1]), corrected(whole)
+    plain = psy.pearson(
+        *whole,
+        level=0.9,
+        families=options.get("families", ()),
+        n_effective=options.get("n_eff"),
+    )
+    assert study.full.value == pytest.approx(r)
+    gaps = np.array([math.log(1 - np.corrcoef(x)[0, 1]) for x in left])
+    half = stats.norm.ppf(0.95) * math.sqrt(14 / 15 * ((gaps - gaps.mean()) ** 2).sum())
+    assert study.full.fixed is not None
+    assert (study.full.fixed.low, study.full.fixed.high) == pytest.approx(
+        (1 - (1 - r) * math.exp(half), 1 - (1 - r) * math.exp(-half))
+    )
+    assert study.full.fixed.level == 0.9
+    assert study.full.low == pytest.approx(min(plain.low, study.full.fixed.low))
+    others = np.array([corrected(x) for x in left])
+    half = stats.t.ppf(0.95, 14) * math.sqrt(14 / 15 * ((others - others.mean()) ** 2).sum())
+    shown = study.disattenuated
+    assert shown.fixed is not None
+    assert (shown.fixed.low, shown.fixed.high) == pytest.approx(
+        (np.clip(value - half, -1, 1), np.clip(value + half, -1, 1))
+    )
+    assert shown.value == pytest.approx(min(1.0, value))
+    assert shown.raw == pytest.approx(value if value > 1 else math.nan, nan_ok=True)
+    assert shown.flags == (("CAPPED",) if value > 1 else ())
+    assert (shown.n, shown.n_items, study.full.n_items, study.same.n_items) == (m, n, n, size)
+    assert study.same.value == pytest.approx(
+        np.corrcoef(judge[:, labelled].mean(axis=1), whole[1])[0, 1]
+    )
+    s_a, s_h = whole.var(axis=1, ddof=1)
+    assert (study.reliability_automatic, study.reliability_human) == pytest.approx(
+        (1 - v_a / s_a, 1 - v_h / s_h)
+    )
+    assert (study.residual_human, study.true_human) == pytest.approx((v_h * size, s_h - v_h))
+    assert (study.n, study.n_items, study.n_labelled, study.n_cells) == (m, n, size, m * size)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_items_without_a_score_are_no_part_of_a_study(weighted: bool) -> None:
+    rng = np.random.default_rng(12)
+    automatic, human, _ = simulated(rng, m=9, n=40, labels=25, spread=0.3)
+    pictures, weights = np.arange(40) // 2, rng.uniform(1, 2, (9, 40)) if weighted else None
+    plain = psy.criterion_validity(automatic, human, pictures, weights)
+    lost = rng.random((9, 1)) < 0.5
+    wider = [np.hstack([x, np.full((9, 2), 1.0)]) for x in (automatic, human)]
+    wider[0][:, -2:] = np.where(lost, np.nan, 0.3)
+    again = psy.criterion_validity(
+        *wider,
+        np.append(pictures, [0, 99]),
+        None if weights is None else np.hstack([weights, np.ones((9, 2))]),
+    )
+    for name in ("full", "same", "disattenuated"):
+        assert getattr(again, name).value == pytest.approx(getattr(plain, name).value)
+        assert getattr(again, name).low == pytest.approx(getattr(plain, name).low)
+    assert again.disattenuated.fixed == plain.disattenuated.fixed
+    assert (again.n_items, again.n_labelled) == (40, 25)
+
+
+def test_respondents_need_labels_on_two_pictures() -> None:
+    rng = np.random.default_rng(13)
+    automatic, human, _ = simulated(rng, m=4, n=20, labels=20, spread=0.3)
+    pictures = np.arange(20) // 2
+    shown = human.copy()
+    shown[0, 4:] = np.nan
+    shown[1, ::2] = np.nan
+    families = list("aabc")
+    study = psy.criterion_validity(automatic, shown, pictures, families=families)
+    assert (study.n, study.n_cells, study.n_labelled) == (4, 4 + 10 + 20 + 20, round(54 / 4))
+    shown[0, 2:] = np.nan
+    fewer = psy.criterion_validity(automatic, shown, pictures, families=families)
+    same = psy.criterion_validity(automatic[1:], shown[1:], pictures, families=families[1:])
+    assert (fewer.n, fewer.n_cells) == (3, 50)
+    assert fewer.full == same.full
+    shown[1, 1:] = np.nan
+    few = psy.criterion_validity(automatic, shown, pictures)
+    assert few.full.status == "insufficient"
+    assert (few.n, few.n_items, few.n_labelled) == (2, 20, 20)
+    assert few.influence.status == "insufficient"
+    assert math.isnan(few.ceiling)
+    nobody = psy.criterion_validity(automatic, np.full_like(human, np.nan), weights=automatic)
+    assert (nobody.n, nobody.n_labelled) == (0, 0)
+    unscored = psy.criterion_validity(np.full_like(human, np.nan), human, weights=automatic)
+    assert (unscored.full.status, unscored.n, unscored.n_items) == ("insufficient", 0, 0)
+
+
+def test_how_many_items_and_pictures_are_enough() -> None:
+    automatic, human, _ = simulated(np.random.default_rng(14), m=6, n=8, labels=8, spread=0.4)
+    for items, pictures, status in ((1, 1, "insufficient"), (2, 1, "insufficient"), (2, 2, "ok")):
+        labels = np.arange(items) % pictures
+        study = psy.criterion_validity(automatic[:, :items], human[:, :items], labels)
+        assert study.full.status == status
+        assert (study.n, study.n_items, study.n_labelled) == (6, items, items)
+    single = np.where(np.arange(8) < 1, human, np.nan)
+    assert psy.criterion_validity(automatic, single).full.status == "insufficient"
+    two = np.where(np.arange(8) < 2, human, np.nan)
+    assert psy.criterion_validity(automatic, two).full.status == "ok"
+    level = psy.criterion_validity(np.ones((6, 8)), human)
+    assert (level.full.status, level.disattenuated.status) == ("degenerate", "degenerate")
+    assert np.isnan([level.reliability_automatic, level.ceiling]).all()
+    assert level.reliability_human <= 1
+
+
+def test_a_correction_beyond_1_is_cut_and_keeps_its_sign() -> None:
+    """The same few items, scored alike: what is not error goes together wholly, or against."""
+    rng = np.random.default_rng(15)
+    true = np.linspace(0.2, 0.8, 12)[:, None] + 0.05 * rng.normal(size=(12, 1))
+    first, other = true + 0.4 * rng.normal(size=(2, 12, 30))
+    for sign in (1, -1):
+        study = psy.criterion_validity(first, 0.5 + sign * (other - 0.5))
+        shown = study.disattenuated
+        assert shown.value == sign
+        assert sign * shown.raw > 1
+        assert "CAPPED" in study.flags
+        assert study.ceiling == pytest.approx(
+            math.sqrt(study.reliability_automatic * study.reliability_human)
+        )
+    exact = psy.criterion_validity(np.tile(true, 30), np.tile(true, 30) + 0.01 * first)
+    assert exact.reliability_human > 0.95
+    assert "ATTENUATION" not in exact.flags
+
+
+# -- corrected scores, in small cases
+
+
+@pytest.mark.parametrize("certain", [False, True])
+def test_weighted_scores_of_pictures_by_hand(certain: bool) -> None:
+    """Labels of some pictures' answers; those that were certain add nothing to the design's part."""
+    rng = np.random.default_rng(16)
+    n = 60
+    pictures = np.arange(n) // 3
+    chance = np.ones(n) if certain else rng.choice([0.3, 0.6, 1.0], n)
+    automatic = np.clip(rng.normal(0.6, 0.2, 20)[pictures] + rng.normal(0, 0.1, n), 0, 1)
+    human = np.clip(automatic + rng.normal(0, 0.1, n), 0, 1)
+    human[rng.random(n) > 0.6] = np.nan
+    automatic[[3, 10]] = np.nan
+    chance[5] = np.nan
+    result = psy.ppi_scores(
+        [automatic],
+        [human],
+        pictures,
+        probabilities=[chance],
+        fewest=5,
+        rater_variance=[0.002],
+        level=0.9,
+    )
+    scored = np.isfinite(automatic)
+    used = scored & np.isfinite(human) & np.isfinite(chance)
+    size, total = int(used.sum()), int(scored.sum())
+    a, h, p = automatic[used], human[used], chance[used]
+    w = 1 / p
+    w = w / w.sum()
+    mean_h, mean_a = (w * h).sum(), (w * a).sum()
+    counted = np.ones(size) if certain else w**2 * (1 - p)
+    slope = (counted * (h - mean_h) * (a - mean_a)).sum() / (counted * (a - mean_a) ** 2).sum()
+    trust = min(1.0, max(0.0, slope))
+    left = h - trust * a
+    parts = np.sqrt(1 - p) * w * (left - (w * left).sum())
+    sums = [parts[pictures[used] == name].sum() for name in set(pictures[used].tolist())]
+    design = len(sums) / (len(sums) - 1) * sum(s * s for s in sums)
+    apart = automatic[scored] - automatic[scored].mean()
+    clusters = [apart[pictures[scored] == name].sum() for name in set(pictures[scored].tolist())]
+    together = len(clusters) / (len(clusters) - 1) * sum(s * s for s in clusters)
+    alike = together / (total / (total - 1) * (apart**2).sum())
+    spread = alike * (w * (h - mean_h) ** 2).sum() * size / (size - 1) / total
+    error = math.sqrt(design + spread + 0.002)
+    score = result.scores[0]
+    value = mean_h + trust * (automatic[scored].mean() - mean_a)
+    half = stats.norm.ppf(0.95) * error
+    assert (score.value, score.se, score.n) == (
+        pytest.approx(value),
+        pytest.approx(error),
+        size,
+    )
+    assert (score.low, score.high) == pytest.approx((value - half, value + half))
+    assert (score.level, score.flags) == (0.9, ())
+    assert result.lambdas == (pytest.approx(trust),)
+    assert (result.automatic[0], result.human[0], result.labels) == (
+        pytest.approx(automatic[scored].mean()),
+        pytest.approx(mean_h),
+        (size,),
+    )
+    assert score.method == "PPI++, weighted by 1 / probability, raters' errors"
+
+
+@pytest.mark.parametrize("slope", [1.6, 1.0, -0.5])
+@pytest.mark.parametrize("weight", [None, 0.4])
+def test_the_weight_of_a_weighted_score_is_between_0_and_1(
+    slope: float, weight: float | None
+) -> None:
+    rng = np.random.default_rng(17)
+    automatic = rng.random(80)
+    human = np.where(np.arange(80) < 60, slope * automatic, np.nan)
+    result = psy.ppi_scores(
+        [automatic], [human], probabilities=np.full((1, 80), 0.5), weight=weight
+    )
+    trust = min(1.0, max(0.0, slope)) if weight is None else weight
+    assert result.lambdas == (pytest.approx(trust),)
+    mean = human[:60].mean() + trust * (automatic.mean() - automatic[:60].mean())
+    assert result.scores[0].value == pytest.approx(mean)
+    words = "human labels" if trust == 0 else "PPI++"
+    assert result.scores[0].method == f"{words}, weighted by 1 / probability"
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+def test_how_many_labels_a_score_needs(drawn: bool) -> None:
+    """None below two; their mean alone below the fewest; both where there are as many."""
+    automatic = np.tile([1.0, 0, 1, 1, 0], 6)
+    for labels, status, trusted in ((1, "insufficient", False), (2, "ok", False), (10, "ok", True)):
+        human = np.where(np.arange(30) < labels, automatic, np.nan)
+        human[:2] = [0.9, 0.2][: min(2, labels)] + [np.nan] * (2 - min(2, labels))
+        result = psy.ppi_scores(
+            [automatic],
+            [human],
+            fewest=10,
+            probabilities=np.full((1, 30), 0.5) if drawn else None,
+        )
+        score = result.scores[0]
+        assert (score.status, score.n, result.labels) == (status, labels, (labels,))
+        assert result.automatic == (pytest.approx(0.6),)
+        if status == "ok":
+            assert (result.lambdas[0] > 0) == trusted
+            assert score.flags == (() if trusted else ("FEW_LABELS",))
+        else:
+            assert math.isnan(result.human[0])
+            assert math.isnan(result.lambdas[0])
+
+
+def test_scores_that_cannot_help_are_not_used() -> None:
+    """Where all are labelled, all but one, or every score is the same."""
+    human = np.tile([1.0, 0, 1], 20)[:59]
+    judge = np.where(np.arange(59) % 7 == 0, 1 - human, human)
+    for more in (0, 1):
+        a, h = np.append(judge, [1.0] * more), np.append(human, [np.nan] * more)
+        result = psy.ppi_scores([a], [h])
+        assert result.lambdas == (0,)
+        assert (result.scores[0].value, result.scores[0].method) == (
+            pytest.approx(human.mean()),
+            "human labels",
+        )
+    two = psy.ppi_scores([np.append(judge, [1.0, 0])], [np.append(human, [np.nan] * 2)])
+    assert two.lambdas[0] > 0
+    same = np.append(human, [np.nan] * 9)
+    for drawn in (None, np.full((1, 68), 0.5)):
+        assert psy.ppi_scores(np.full((1, 68), 0.4), [same], probabilities=drawn).lambdas == (0,)
+    nothing = psy.ppi_scores([[np.nan] * 3], [[1, 0, 1]])
+    assert math.isnan(nothing.automatic[0])
+    assert nothing.scores[0].status == "insufficient"
+    assert math.isnan(
+        psy.ppi_scores([[np.nan] * 3], [[1, 0, 1]], probabilities=[[1.0] * 3]).automatic[0]
+    )
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+def test_labels_of_one_picture_give_no_interval(drawn: bool) -> None:
+    human = np.array([[1, 0, 1, 1, np.nan, np.nan]])
+    judge = np.array([[1.0, 1, 0, 1, 1, 0]])
+    chance = np.full((1, 6), 0.5) if drawn else None
+    for pictures, known in (([0] * 4 + [1, 2], False), ([0, 0, 1, 1, 2, 2], True)):
+        score = psy.ppi_scores(judge, human, pictures, fewest=2, probabilities=chance).scores[0]
+        assert math.isfinite(score.low) == math.isfinite(score.se) == known
+        assert (score.n, math.isfinite(score.value)) == (4, True)
+        assert ("one cluster" in score.method) == (not known)
+
+
+def test_a_published_interval_divides_by_the_number_of_clusters() -> None:
+    """With a fixed weight: sum of squares of the clusters' sums over n^2, unlabelled and labelled."""
+    rng = np.random.default_rng(18)
+    judge, human = rng.random((2, 90))
+    human[60:] = np.nan
+    pictures = np.arange(90) // 3
+
+    def of_mean(values: np.ndarray) -> float:
+        sums = (values - values.mean()).reshape(-1, 3).sum(axis=1)
+        return float((sums**2).sum()) / len(values) ** 2
+
+    score = psy.ppi_scores([judge], [human], pictures, weight=0.7).scores[0]
+    variance = of_mean(human[:60] - 0.7 * judge[:60]) + 0.49 * of_mean(judge[60:])
+    assert score.se == pytest.approx(math.sqrt(variance))
+
+
+def test_equal_scores_share_a_rank_and_what_has_none_has_0() -> None:
+    nan = math.nan
+    judge = [[1.0, 1, 1, 0], [1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1]]
+    human = [[0.0, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1], [1, nan, nan, nan]]
+    result = psy.ppi_scores(judge, human)
+    assert result.ranks_automatic == (1, 1, 3, 0)
+    assert result.ranks_corrected == (3, 2, 1, 0)
+    assert result.rank_changes == ((0, 1, 3), (1, 1, 2), (2, 3, 1))
+
+
+# -- Rogan and Gladen's correction of every respondent
+
+
+def test_every_respondent_is_corrected_by_the_pooled_rates() -> None:
+    human = np.tile([1.0, 0], (3, 50))
+    judge = human.copy()
+    judge[:, :20] = 1 - judge[:, :20]
+    scored = np.hstack([judge, np.ones((3, 20)) * [[1], [0], [np.nan]]])
+    labels = np.hstack([human, np.full((3, 20), np.nan)])
+    scores = psy.rogan_gladen_scores(scored, labels, level=0.9)
+    for row, score in zip(scored, scores, strict=True):
+        known = row[np.isfinite(row)]
+        assert score == psy.rogan_gladen(known.mean(), len(known), 0.8, 150, 0.8, 150, level=0.9)
+        assert (score.status, score.level, score.n) == ("ok", 0.9, len(known))
+    silent = np.vstack([scored, np.full((1, 120), np.nan)])
+    last = psy.rogan_gladen_scores(silent, np.vstack([labels, labels[:1]]))[-1]
+    assert (last.status, last.n) == ("insufficient", 0)
+    given = psy.judge_errors(scored, labels)
+    assert psy.rogan_gladen_scores(silent, silent * np.nan, given)[:3] == (
+        psy.rogan_gladen_scores(scored, labels)
+    )
+
+
+@pytest.mark.parametrize(("n", "yes", "no"), [(1, 1, 1), (0, 1, 1), (1, 0, 1), (1, 1, 0)])
+def test_one_of_each_is_enough_for_a_correction(n: int, yes: int, no: int) -> None:
+    result = psy.rogan_gladen(1.0, n, 1.0, yes, 1.0, no)
+    assert result.status == ("ok" if n and yes and no else "insufficient")
+    assert result.n == n
+    near = psy.rogan_gladen(0.5, 9, 0.7, 5, 0.5, 5)
+    assert (near.status, near.n) == ("not_applicable", 9)

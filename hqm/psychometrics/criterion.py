@@ -179,7 +179,7 @@ def _study(
     influence = leave_one_out(lambda i: _plain(x[i], y[i]), m, scores=x)
     if full.status == "ok":
         full = never_narrower(
-            replace(full, fixed=left_out_bounds(full.value, moments.correlations()))
+            replace(full, fixed=left_out_bounds(full.value, moments.correlations(), level=level))
         )
     s_a, s_h = float(x.var(ddof=1)), float(y.var(ddof=1))
     rel_a, rel_h = (
@@ -222,8 +222,8 @@ def _own_items(
     """The study where respondents have other labelled items, or labels other weights: what is
     paired is used.
     """
-    number = np.unique(labels, return_inverse=True)[1]
-    count = int(number.max(initial=-1)) + 1
+    names, number = np.unique(labels, return_inverse=True)
+    count = len(names)
 
     def by_cluster(values: Array) -> Array:
         return np.array(
