@@ -328,9 +328,7 @@ def _coefficient(
     fixed = None
     if errors.blocks >= 5 and errors.relative > 0:
         these = spread_of_these(between, errors.averaged, respondents)
-        fixed = _bounds(
-            value, these, errors, absolute, level, "noncentral chi-square and picture jackknife"
-        )
+        fixed = _bounds(value, these, errors, absolute, level)
         if absolute and errors.ratio_error > 0 and 0 < value < 1:
             fixed = _bounds_of_phi(value, errors, level)
     coefficient = Coefficient(value, n=respondents, level=level, fixed=fixed, flags=study.flags)
@@ -358,12 +356,9 @@ def _bounds_of_phi(value: float, errors: _Errors, level: float) -> Bounds:
     return Bounds(low, high, "picture jackknife of log((1 - Phi) / Phi)", level)
 
 
-def _bounds(
-    value: float, spread: Array, errors: _Errors, absolute: bool, level: float, method: str
-) -> Bounds:
+def _bounds(value: float, spread: Array, errors: _Errors, absolute: bool, level: float) -> Bounds:
     # the variance of few pictures' own effects has heavier tails than its jackknife error knows
-    df = (errors.blocks - 1) / (2 if absolute else 1)
-    places = student_places(df) if errors.blocks > 1 else np.zeros(1)
+    places = student_places((errors.blocks - 1) / (2 if absolute else 1))
     scale = np.exp(
         np.clip(
             (errors.absolute_error if absolute else errors.relative_error) * places, -50.0, 50.0
@@ -372,6 +367,7 @@ def _bounds(
     universe = np.maximum(spread[..., None] - errors.averaged * scale, 0.0)
     drawn = universe / (universe + (errors.relative + (errors.alone if absolute else 0.0)) * scale)
     low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2])
+    method = "noncentral chi-square and picture jackknife"
     return Bounds(min(float(low), value), max(float(high), value), method, level)
 
 
