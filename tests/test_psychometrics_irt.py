@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from hqm import psychometrics as psy
+from hqm.psychometrics import item_response_models
+from hqm.psychometrics.significance import benjamini_hochberg
 from tests.messages import text_of
 
 
@@ -252,3 +254,150 @@ def test_models_that_do_not_exist_say_why() -> None:
         assert psy.item_response(x).status == "ok"
     with pytest.raises(ValueError, match="respondents, items"):
         psy.item_response([1, 0])
+
+
+def a_scale(seed: int = 15, respondents: int = 90) -> np.ndarray:
+    """Ten items of the model, one that is guessed, two that repeat each other, with holes; one that
+    everybody passes, and a respondent who passes all.
+    """
+    rng = np.random.default_rng(seed)
+    theta, b = rng.normal(size=(respondents, 1)), np.linspace(-1.5, 1.5, 10)
+    x = (rng.random((respondents, 10)) < 1 / (1 + np.exp(-2 * (theta - b)))).astype(float)
+    guessed = (rng.random((respondents, 1)) < 0.5).astype(float)
+    step = (theta > 0.2).astype(float)
+    x = np.hstack([x, guessed, step, step, np.ones((respondents, 1))])
+    x[rng.random(x.shape) < 0.05] = math.nan
+    x[3] = 1
+    x[5] = math.nan
+    return np.asarray(x)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.999])
+def test_a_rasch_scale_by_loops(alpha: float) -> None:
+    """Wright and Masters (1982), chapter 5, with Wilson and Hilferty's deviates."""
+    x = a_scale()
+    fitted = psy.rasch(x, alpha=alpha)
+    model = psy.item_response(x)
+    assert (fitted.status, fitted.n, fitted.flags) == ("ok", 89, ())
+    intercept = np.array(model.intercept)
+    assert np.flatnonzero(np.isnan(intercept)).tolist() == [13]
+    b = np.nanmean(intercept) - intercept
+    assert fitted.difficulty == pytest.approx(b, nan_ok=True)
+    assert np.nanmean(fitted.difficulty) == pytest.approx(0, abs=1e-12)
+    theta = fitted.ability
+    assert np.flatnonzero(np.isnan(theta)).tolist() == [5]
+    deviates = []
+    for i in range(13):
+        p = [1 / (1 + math.exp(-(theta[m] - b[i]))) for m in range(90) if x[m, i] == x[m, i]]
+        seen = [x[m, i] for m in range(90) if x[m, i] == x[m, i]]
+        n = len(p)
+        w = [q * (1 - q) for q in p]
+        squares = [(v - q) ** 2 for v, q in zip(seen, p, strict=True)]
+        outfit = sum(s / v for s, v in zip(squares, w, strict=True)) / n
+        infit = sum(squares) / sum(w)
+        assert (fitted.infit[i], fitted.outfit[i]) == pytest.approx((infit, outfit))
+        # the fourth moment of a pass or a failure about its chance
+        fourth = [q * (1 - q) ** 4 + (1 - q) * q**4 for q in p]
+        of_outfit = sum(c / v**2 for c, v in zip(fourth, w, strict=True)) / n**2 - 1 / n
+        of_infit = sum(c - v**2 for c, v in zip(fourth, w, strict=True)) / sum(w) ** 2
+        deviates.append(
+            max(
+                abs((square ** (1 / 3) - 1) * 3 / math.sqrt(v) + math.sqrt(v) / 3)
+                for square, v in ((infit, of_infit), (outfit, of_outfit))
+            )
+        )
+    assert np.isnan([fitted.infit[13], fitted.outfit[13]]).all()
+    q = benjamini_hochberg(np.array([min(1.0, 4 * stats.norm.sf(t)) for t in deviates]))
+    outside = [
+        not (0.7 <= fitted.infit[i] <= 1.3 and 0.7 <= fitted.outfit[i] <= 1.3) for i in range(13)
+    ]
+    assert fitted.misfit == tuple(i for i in range(13) if outside[i] and q[i] < alpha)
+    assert 10 in fitted.misfit, "who guesses"
+    if alpha > 0.9:
+        assert {11, 12} < set(fitted.misfit), "who repeats another item"
+    errors = []
+    for m in range(90):
+        p = np.array(
+            [1 / (1 + math.exp(-(theta[m] - b[i]))) for i in range(13) if x[m, i] == x[m, i]]
+        )
+        passed = sum(x[m, i] for i in range(13) if x[m, i] == x[m, i])
+        if len(p):
+            w = p * (1 - p)
+            warm = passed - p.sum() + (w * (1 - 2 * p)).sum() / (2 * w.sum())
+            assert warm == pytest.approx(0, abs=1e-6)
+            errors.append(1 / w.sum())
+    known = np.array([t for t in theta if t == t])
+    assert fitted.separation == pytest.approx(1 - np.mean(errors) / known.var(ddof=1))
+
+
+def one_step(seed: int) -> np.ndarray:
+    """(60, 13) scores whose last item the better half passes, and one of the weakest."""
+    rng = np.random.default_rng(seed)
+    theta, b = rng.normal(size=(60, 1)), np.linspace(-2, 2, 12)
+    x = (rng.random((60, 12)) < 1 / (1 + np.exp(-3 * (theta - b)))).astype(float)
+    order = np.argsort(x.sum(axis=1), kind="stable")
+    step = np.isin(np.arange(60), [*order[30:], order[1]])
+    return np.column_stack([x, step])
+
+
+def of_slopes(seed: int) -> np.ndarray:
+    """(31, 10) scores whose items discriminate very unequally."""
+    rng = np.random.default_rng(seed)
+    theta, b = rng.normal(size=(31, 1)), np.linspace(-1, 1, 10)
+    slope = np.exp(1.2 * rng.normal(size=10))
+    return (rng.random((31, 10)) < 1 / (1 + np.exp(-1.5 * slope * (theta - b)))).astype(float)
+
+
+def test_misfit_is_named_beyond_each_of_the_four_bounds() -> None:
+    """Items whose infit or outfit alone lies outside of .7 to 1.3, with all tests let through."""
+    found = set()
+    for x in (one_step(0), of_slopes(0), of_slopes(30), of_slopes(42)):
+        fitted = psy.rasch(x, alpha=1.01)
+        for i, (infit, outfit) in enumerate(zip(fitted.infit, fitted.outfit, strict=True)):
+            sides = (infit < 0.7, infit > 1.3, outfit < 0.7, outfit > 1.3)
+            assert (i in fitted.misfit) == any(sides)
+            if sum(sides) == 1:
+                found.add(sides.index(True))
+    assert found == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("respondents", [30, 90])
+def test_a_fit_takes_few_steps(respondents: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scale is set anew after every step, without which hundreds would be needed."""
+    x = a_scale(16, respondents + 1)
+    whole = psy.item_response(x)
+    assert whole.flags == ()
+    monkeypatch.setattr(item_response_models, "MAX_ITERATIONS", 40)
+    soon = psy.item_response(x)
+    assert soon == whole or (soon.flags, soon.slope) == ((), whole.slope)
+    monkeypatch.setattr(item_response_models, "MAX_ITERATIONS", 3)
+    early = psy.item_response(x)
+    assert (early.status, early.flags) == ("ok", ("NOT_CONVERGED",))
+    assert psy.rasch(x).flags == ("NOT_CONVERGED",)
+
+
+def test_a_model_is_refused_for_what_it_cannot_fit() -> None:
+    x = a_scale(17, 40)
+    fitted = psy.item_response(x)
+    assert (fitted.status, fitted.n, len(fitted.intercept)) == ("ok", 39, 14)
+    # respondents who are doubled weigh twice, in the likelihood too
+    twice = psy.item_response(np.vstack([x, x]))
+    assert twice.slope == pytest.approx(fitted.slope, rel=1e-3)
+    assert twice.log_likelihood == pytest.approx(2 * fitted.log_likelihood, rel=1e-6)
+    for size, status in ((30.0, "ok"), (29.9, "insufficient"), (99.0, "ok")):
+        assert psy.item_response(x, n_eff=size).status == status
+        assert psy.rasch(x, n_eff=size).status == status
+    assert "25" in psy.rasch(x, n_eff=25).reason
+    assert psy.item_response(x[:30]).n == 29
+    assert psy.item_response(x[:31]).status == "ok"
+    for value in (0.5, -1.0, 2.0):
+        wrong = x.copy()
+        wrong[0, 0] = value
+        lost = psy.rasch(wrong)
+        assert (lost.status, lost.n, lost.ability) == ("not_applicable", 39, ())
+    some = np.column_stack([x[:, :2], np.ones(40), np.zeros(40)])
+    two = psy.item_response(some)
+    assert (two.status, two.reason[-1]) == ("degenerate", "2")
+    # items of which no two go together have no common slope
+    against = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, 0, 1], [0, 1, 1]] * 6)
+    assert psy.item_response(against).status == "degenerate"

@@ -204,8 +204,6 @@ def lengthened(reliability: Array, factor: float) -> Array:
     >>> lengthened(np.array([0.6, -1.5]), 2).round(2)
     array([0.75,  nan])
     """
-    if factor == 1:
-        return reliability
     below = 1 + (factor - 1) * reliability
     return np.where(below > 0, factor * reliability / np.where(below > 0, below, 1.0), np.nan)
 
@@ -587,7 +585,7 @@ def _slope(measure: LeftOutScores, statistic: Statistic, factor: float) -> Array
     reliability.
     """
     k, n = measure.scores.shape
-    step = 1e-4 * float(measure.scores.std()) or 1e-9
+    step = 1e-4 * float(measure.scores.std())
     moves = np.concatenate([np.eye(k * n), -np.eye(k * n)], axis=1).reshape(k, n, -1) * step
     noise = None if measure.noise is None else measure.noise[:, None]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -596,5 +594,5 @@ def _slope(measure: LeftOutScores, statistic: Statistic, factor: float) -> Array
                 reliability_of_sets(measure.scores[:, :, None] + moves, statistic, noise), factor
             )
         )
-    gradient = ((z[: k * n] - z[k * n :]) / (2 * step)).reshape(k, n)
+        gradient = ((z[: k * n] - z[k * n :]) / (2 * step)).reshape(k, n)
     return np.asarray((gradient[:, :, None] * measure.influence).sum(axis=0))

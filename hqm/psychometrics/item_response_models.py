@@ -43,7 +43,7 @@ def fit(scores: Array, counts: Array) -> Parameters:
     seen = np.isfinite(scores)
     x = np.where(seen, scores, 0.0)
     weight = seen.astype(np.float64)
-    rate = ((x * counts[:, None]).sum(axis=0) + 0.5) / ((weight * counts[:, None]).sum(axis=0) + 1)
+    rate = counts @ x / (counts @ weight)
     a, d = 1.0, np.log(rate / (1 - rate))
     theta = np.linspace(-6, 6, max(61, math.ceil(11 * math.sqrt(x.shape[1]))))
     log_prior = -0.5 * theta**2 - np.log(np.exp(-0.5 * theta**2).sum())
