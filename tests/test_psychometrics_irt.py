@@ -350,15 +350,15 @@ def of_slopes(seed: int) -> np.ndarray:
 
 def test_misfit_is_named_beyond_each_of_the_four_bounds() -> None:
     """Items whose infit or outfit alone lies outside of .7 to 1.3, with all tests let through."""
-    found = set()
+    sides_seen = set()
     for x in (one_step(0), of_slopes(0), of_slopes(30), of_slopes(42)):
         fitted = psy.rasch(x, alpha=1.01)
         for i, (infit, outfit) in enumerate(zip(fitted.infit, fitted.outfit, strict=True)):
             sides = (infit < 0.7, infit > 1.3, outfit < 0.7, outfit > 1.3)
             assert (i in fitted.misfit) == any(sides)
             if sum(sides) == 1:
-                found.add(sides.index(True))
-    assert found == {0, 1, 2, 3}
+                sides_seen.add(sides.index(True))
+    assert sides_seen == {0, 1, 2, 3}
 
 
 @pytest.mark.parametrize("respondents", [30, 90])

@@ -168,12 +168,12 @@ def test_loadings_that_fit_exactly_are_found(true: tuple[float, ...]) -> None:
     # the diagonal is not looked at, and the sign is that of the sum
     assert psy.minres_loadings(r - np.diag(np.diag(r))) == pytest.approx(loadings, abs=1e-6)
     turned = np.diag([1, *[-1] * (len(true) - 1)]) @ r @ np.diag([1, *[-1] * (len(true) - 1)])
-    found = psy.minres_loadings(turned)
-    assert found.sum() >= 0
-    assert np.abs(found) == pytest.approx(np.abs(loadings), abs=1e-6)
+    fitted = psy.minres_loadings(turned)
+    assert fitted.sum() >= 0
+    assert np.abs(fitted) == pytest.approx(np.abs(loadings), abs=1e-6)
     both = psy.minres_loadings(np.stack([r, turned, r]))
     assert both.shape == (3, len(true))
-    assert both == pytest.approx(np.stack([psy.minres_loadings(r), found, psy.minres_loadings(r)]))
+    assert both == pytest.approx(np.stack([psy.minres_loadings(r), fitted, psy.minres_loadings(r)]))
 
 
 def test_loadings_leave_the_smallest_squares() -> None:
@@ -186,12 +186,12 @@ def test_loadings_leave_the_smallest_squares() -> None:
         def misfit(loadings: np.ndarray, r: np.ndarray = r, off: np.ndarray = off) -> float:
             return float(((r - np.outer(loadings, loadings))[off] ** 2).sum())
 
-        found = psy.minres_loadings(r)
+        fitted = psy.minres_loadings(r)
         best = min(
             optimize.minimize(misfit, start, tol=1e-12).fun
             for start in (np.full(items, 0.6), rng.uniform(-1, 1, items))
         )
-        assert misfit(found) == pytest.approx(best, abs=1e-9)
+        assert misfit(fitted) == pytest.approx(best, abs=1e-9)
     assert psy.minres_loadings(np.eye(3)) == pytest.approx(np.zeros(3), abs=1e-5)
 
 
