@@ -163,6 +163,8 @@ def test_why_types_cannot_be_told_apart() -> None:
     gap[2, ::2] = np.nan
     assert status(gap, kinds)[0] == "insufficient"
     assert "half a type" in status(gap, kinds)[1]
+    gap[2, 0] = 1.0  # of one half there is an answer now
+    assert "half a type" in status(gap, kinds)[1]
 
 
 def test_the_smallest_own_part_that_is_found_four_times_of_five(

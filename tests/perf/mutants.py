@@ -273,7 +273,7 @@ class Mutant:
         """
         ran, seconds = record["ran"].get(str(self.path), {}), record["seconds"]
         lines = [str(k) for k in range(self.statement.lineno, self.statement.end_lineno + 1)]
-        if self.inside and str(self.line) in ran:
+        if self.inside and ran.get(str(self.line)):
             lines = [str(self.line)]
         if not self.inside:
             lines = [str(line) for line in self.uses if ran.get(str(line))] or list(ran)
