@@ -1,0 +1,564 @@
+"""Indicators of wordings, of short forms, and of studies that are made here: what an estimate says
+of each outcome.
+"""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hqm import psychometrics as psy
+from hqm.benchmark.adapter import Calibration, FormLoss
+from hqm.indicators import Case, case, compare_forms, internal_consistency, judged, single_items
+from hqm.psychometrics import Coefficient, CorrectedScores
+from hqm.scoring.metrics import ACCURACY as CHOICE
+from hqm.scoring.metrics import YES_NO
+from hqm.types import Cell
+from tests.indicator_answers import asked, number
+from tests.test_flags import ACCURACY, PROTOCOL, items, matrix
+from tests.test_indicators_by_hand import by_name
+from tests.test_indicators_of_labels import beside
+
+Array = np.ndarray
+NAN = math.nan
+
+# --- two wordings of yes/no questions ---
+
+TARGETS = ("yes", "yes", "no", "no", "yes", "no")
+TURNED = ("no", "no", "yes", "yes", "yes", "no")
+"""The last two are not turned."""
+YES = np.array([[1, 1, 0, 1, 1, 0], [1, 0, 0, 0, 1, 0], [1, 1, 1, 1, 1, 0]])
+YES_AGAIN = np.array([[0, 1, 1, 1, 1, 0], [0, 0, 1, 0, 1, 1], [1, 1, 1, 0, 1, 0]])
+LOST = np.zeros(YES.shape, dtype=bool)
+LOST[1, 0] = True
+
+
+def worded(yes: Array, targets: Any, cell: Cell, lost: Array | None = None) -> Any:
+    """Answers yes and no to questions with these keys."""
+    of = [replace(i, target=t) for i, t in zip(items(6), targets, strict=True)]
+    truth = np.array([target == "yes" for target in targets])
+    return matrix((yes == truth).astype(float), cell, of=of, unscored=lost)
+
+
+def wordings(**settings: Any) -> Case:
+    pair = (
+        worded(YES, TARGETS, Cell()),
+        worded(YES_AGAIN, TURNED, Cell(form="b"), LOST),
+    )
+    return case("parallel_forms", "form", pair, ACCURACY, PROTOCOL, **settings)
+
+
+def test_a_habit_of_saying_yes_is_seen_on_questions_that_were_turned() -> None:
+    """Of the four turned questions they say yes 3, 1, 4 times, then 3, 1 of three, and 3 times."""
+    of = wordings()
+    lean = number(of, "parallel_forms.acquiescence")
+    own = {
+        of.respondents[k]: v for k, v in enumerate(((3 + 3) / 8, (0 / 3 + 1 / 3) / 2, (4 + 3) / 8))
+    }
+    assert lean.detail["by_respondent"] == pytest.approx({k: v - 0.5 for k, v in own.items()})
+    assert lean.coefficient.value == pytest.approx(np.mean(list(own.values())) - 0.5)
+    pairs = number(of, "parallel_forms.coherence")
+    coherent = [2 / 4, 1 / 3, 1 / 4]
+    rows = list(pairs.detail["by_respondent"].values())
+    assert [row["coherent"] for row in rows] == pytest.approx(coherent)
+    shares = ((3 / 4, 3 / 4), (0, 1 / 3), (1, 3 / 4))
+    assert [row["chance"] for row in rows] == pytest.approx(
+        [a * (1 - b) + b * (1 - a) for a, b in shares]
+    )
+    unturned = replace(of, matrices=(of.first, replace(of.other, items=of.first.items)), known={})
+    for name in ("acquiescence", "coherence", "balanced_score"):
+        assert asked(unturned, f"parallel_forms.{name}") is None
+    assert asked(unturned, "parallel_forms.yes_ratio_shift") is not None
+
+
+def test_the_part_that_a_metric_looks_at_is_turned_or_not() -> None:
+    of = wordings()
+    subsets = {"same": np.arange(6) > 3, "some": np.arange(6) < 2}
+    pair = tuple(replace(each, subsets=subsets) for each in of.matrices)
+    same = case("parallel_forms", "form", pair, ACCURACY.within("same"), PROTOCOL)
+    assert asked(same, "parallel_forms.acquiescence") is None
+    some = case("parallel_forms", "form", pair, ACCURACY.within("some"), PROTOCOL)
+    lean = number(some, "parallel_forms.acquiescence").detail["by_respondent"]
+    own = [(2 + 1) / 4, 0, (2 + 2) / 4]  # of the second, of whom one answer was lost, 0 of 1 and 0
+    assert list(lean.values()) == pytest.approx([v - 0.5 for v in own])
+
+
+def test_shares_of_yes_and_the_detection_of_a_signal_move_with_the_wording() -> None:
+    of = wordings()
+    shift = number(of, "parallel_forms.yes_ratio_shift")
+    ratios = [(4 / 6, 4 / 6), (2 / 6, 3 / 5), (5 / 6, 4 / 6)]
+    assert list(shift.detail["by_respondent"].values()) == [pytest.approx(r) for r in ratios]
+    assert shift.coefficient.value == pytest.approx(np.mean([b - a for a, b in ratios]))
+    counts = [  # hits, misses, false alarms, right noes of each respondent, on both forms
+        ((3, 0, 1, 2), (3, 0, 1, 2)),
+        ((2, 1, 0, 3), (2, 1, 1, 1)),
+        ((3, 0, 2, 1), (2, 1, 2, 1)),
+    ]
+    signals = [[psy.signal_detection(*map(float, c)) for c in both] for both in counts]
+    for name, pick in (("d_prime_shift", "d_prime"), ("criterion_shift", "criterion")):
+        moved = number(of, f"parallel_forms.{name}")
+        expected = [[getattr(s, pick).value for s in both] for both in signals]
+        assert list(moved.detail["by_respondent"].values()) == [pytest.approx(e) for e in expected]
+        assert moved.coefficient.value == pytest.approx(np.mean([b - a for a, b in expected]))
+
+
+def test_a_tally_that_no_answer_gave_counts_as_none() -> None:
+    of = wordings()
+    bare = [
+        replace(m, tallies={k: v for k, v in m.tallies.items() if k != "fn"}) for m in of.matrices
+    ]
+    zero = [
+        replace(m, tallies={**b.tallies, "fn": m.tallies["fn"] * 0})
+        for m, b in zip(of.matrices, bare, strict=True)
+    ]
+    plain, known = (
+        case("parallel_forms", "form", pair, CHOICE[0], PROTOCOL) for pair in (bare, zero)
+    )
+    plain, known = (
+        replace(each, metrics=(replace(ACCURACY, of=lambda t: t["tp"]),) * 2)
+        for each in (plain, known)
+    )
+    for name in ("d_prime_shift", "acquiescence"):
+        assert number(plain, f"parallel_forms.{name}") == number(known, f"parallel_forms.{name}")
+
+
+def test_the_length_of_answers_moves_with_the_wording() -> None:
+    of = wordings()
+    first, other = of.matrices
+    words = np.array([[1.0, 2, 3, NAN, NAN, NAN], [2.0] * 6, [4.0] * 6])
+    pair = replace(first, words=words), replace(other, words=words[:, ::-1] + 1)
+    made = number(
+        case("parallel_forms", "form", pair, ACCURACY, PROTOCOL), "parallel_forms.length_shift"
+    )
+    assert list(made.detail["by_respondent"].values()) == [[2, 3], [2, 3], [4, 5]]
+    assert made.coefficient.value == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("targets", "shares"),
+    [
+        ("AABB" * 5, {"A": 1 / 2, "B": 1 / 2}),
+        ("AAAB" * 5, {"A": 3 / 4, "B": 1 / 4}),
+        ("AAAA" * 5, {"A": 1 / 2, "B": 1 / 2}),
+    ],
+)
+def test_a_liking_for_one_place_is_measured_against_where_the_keys_stand(
+    targets: str, shares: dict[str, float]
+) -> None:
+    """Where a slot never holds the key, all are expected alike."""
+    of = tuple(
+        replace(item, task="choice", target=target, options=("x", "y"))
+        for item, target in zip(items(20), targets, strict=True)
+    )
+    chosen = np.arange(20) < np.array([20, 12, 10, 0])[:, None]
+    first = matrix(np.ones((4, 20)))
+    tallies = {
+        "slot_A": chosen * 1.0,
+        "slot_B": ~chosen * 1.0,
+        "right": chosen * 1.0,
+        "n": chosen * 0 + 1.0,
+    }
+    first = replace(first, items=of, tallies=tallies)
+    pair = (first, replace(first, cell=Cell(form="b")))
+    made = number(
+        case("parallel_forms", "form", pair, CHOICE[0], PROTOCOL), "parallel_forms.position_bias"
+    )
+    expected = np.array([shares["A"], shares["B"]])
+    values = []
+    for name, count in zip(first.respondents, (20, 12, 10, 0), strict=True):
+        counts = np.array([count, 20 - count])
+        chi2 = ((counts - 20 * expected) ** 2 / (20 * expected)).sum()
+        values.append(math.sqrt(chi2 / (20 * (1 / expected.min() - 1))))
+        row = made.detail["by_respondent"][name]
+        assert row["v"] == pytest.approx(values[-1])
+        assert row["shares"] == pytest.approx({"slot_A": count / 20, "slot_B": 1 - count / 20})
+    assert made.coefficient.value == pytest.approx(np.mean(values))
+    few = replace(first, tallies={k: v * (np.arange(20) < 4) for k, v in tallies.items()})
+    short = case(
+        "parallel_forms", "form", (few, replace(few, cell=Cell(form="b"))), CHOICE[0], PROTOCOL
+    )
+    lacking = number(short, "parallel_forms.position_bias").coefficient
+    assert (lacking.status, lacking.reason != "") == ("insufficient", True)
+    assert asked(wordings(), "parallel_forms.position_bias") is None
+    neither = replace(first, tallies={"right": tallies["right"], "n": tallies["n"]})
+    pair = (neither, replace(neither, cell=Cell(form="b")))
+    none = case("parallel_forms", "form", pair, CHOICE[0], PROTOCOL)
+    assert asked(none, "parallel_forms.position_bias") is None
+    assert asked(none, "parallel_forms.yes_ratio_shift") is None
+
+
+NINE = [
+    (np.random.default_rng(k).random((9, 20)) < np.linspace(0.1, 0.9, 9)[:, None]).astype(float)
+    for k in range(7)
+]
+
+
+def test_the_noise_of_the_seeds_is_that_of_each_respondent() -> None:
+    """Also where the runs have fewer respondents, in another order."""
+    first, other = matrix(NINE[0]), matrix(NINE[1], Cell(form="b"))
+    again = [matrix(NINE[k], Cell(run=k)) for k in (0, 2)]
+    ids = [item.id for item in first.items]
+    for names in (first.respondents, first.respondents[::-1], first.respondents[2:]):
+        runs = [run.take(names, ids) for run in again]
+        repeats = case("test_retest", "run", runs, ACCURACY, PROTOCOL, together=True)
+        of = case("parallel_forms", "form", (first, other), ACCURACY, PROTOCOL, repeats=repeats)
+        noise = np.stack([NINE[0], NINE[2]]).var(axis=0, ddof=1).sum(axis=1) / 20**2
+        noise = np.where(np.isin(first.respondents, names), noise, NAN)
+        left = [(v.sum(axis=1, keepdims=True) - v) / 19 for v in NINE[:2]]
+        study = psy.form_reliability(
+            NINE[0].mean(axis=1), NINE[1].mean(axis=1), noise, noise, without=(left[0], left[1])
+        )
+        made = number(of, "parallel_forms.form_correlation")
+        assert made.coefficient.value == pytest.approx(study.true.value)
+        assert made.detail["observed"] == pytest.approx(study.observed.value)
+        assert made.detail["attenuation"] == pytest.approx(study.attenuation)
+        margin = number(of, "parallel_forms.equivalence").detail["margin"]
+        assert margin == pytest.approx(1.96 * math.sqrt(2 * np.nanmean(noise)), rel=1e-4)
+    two = case(
+        "test_retest",
+        "run",
+        [r.take(names[:2], ids) for r in again],
+        ACCURACY,
+        PROTOCOL,
+        together=True,
+    )
+    few = replace(of, repeats=two, known={})
+    assert number(few, "parallel_forms.form_correlation").coefficient.status == "not_applicable"
+    assert number(few, "parallel_forms.equivalence").coefficient.status == "not_applicable"
+
+
+@pytest.mark.parametrize(("count", "decides"), [(3, False), (4, False), (5, True)])
+def test_five_wordings_decide(count: int, decides: bool) -> None:
+    forms = [matrix(NINE[k], Cell(form=f"f{k}")) for k in range(count)]
+    phi = by_name(compare_forms(forms, ACCURACY, PROTOCOL, seed=2))["parallel_forms.phi_of_forms"]
+    assert (phi.detail["forms"], phi.detail["decides"]) == (count, decides)
+    scores = np.stack([right.mean(axis=1) for right in NINE[:count]], axis=1)
+    rng = psy.stream(2, "parallel_forms.phi_of_forms")
+    value = psy.dependability(scores, rng)
+    advice = psy.wordings_needed(scores, 0.75, rng)
+    assert phi.value == pytest.approx(value.value)
+    assert (phi.detail["wordings_needed"], phi.detail["why_none"]) == (advice.needed, advice.reason)
+    assert phi.detail["wording_variance"] == pytest.approx(advice.variance)
+    if math.isfinite(advice.variance_high):
+        assert phi.detail["wording_variance_high"] == pytest.approx(advice.variance_high)
+
+
+@pytest.mark.parametrize("better", ["higher", "lower"])
+def test_a_released_wording_may_score_higher_than_its_rewordings(better: Any) -> None:
+    forms = [matrix(NINE[k], Cell(form=f"f{k}")) for k in range(3)]
+    metric = replace(ACCURACY, better=better)
+    got = by_name(compare_forms(forms, metric, PROTOCOL)).get("parallel_forms.released_advantage")
+    assert (got is not None) == (better == "higher")
+    if got is None:
+        return
+    means = [right.mean(axis=1) for right in NINE[:3]]
+    own = means[0] - (means[1] + means[2]) / 2
+    assert got.value == pytest.approx(own.mean())
+    assert got.detail["rewordings"] == 2
+    rows = got.detail["by_respondent"]
+    assert [row["own"] for row in rows.values()] == pytest.approx(own.tolist())
+    assert got.detail["remembered"] == []
+    assert "REMEMBERED" not in got.flags
+    left = [(right.sum(axis=1, keepdims=True) - right) / 19 for right in NINE[:3]]
+    without = left[0], (left[1] + left[2]) / 2
+    study = psy.advantages(means[0], (means[1] + means[2]) / 2, without)
+    assert [row["beyond_others"] for row in rows.values()] == pytest.approx(list(study.beyond))
+    assert [row["p"] for row in rows.values()] == pytest.approx(list(study.p))
+    for row in rows.values():
+        assert row["low"] < row["own"] < row["high"]
+
+
+# --- short forms ---
+
+LOSS = FormLoss(
+    mean_error=0.02,
+    bias=0.01,
+    tau=0.8,
+    coverage=0.93,
+    half_width=0.1,
+    factor=1.5,
+    freedom=6.0,
+    respondents=12,
+)
+
+
+def calibration(ids: Any, **fields: Any) -> Calibration:
+    given: dict[str, Any] = {
+        **{"of": "full", "version": "2", "of_items": 40, "form": "a", "audit": "b2:1"},
+        **{"answers": "b2:2", "signature": "s", "method": "m", "words": "w", "errors": {}},
+        **{"respondents": ("x", "y"), "families": ("f", "f", "g"), "seed": 0, "ids": tuple(ids)},
+        "weights": np.arange(1, len(ids) + 1, dtype=float),
+        "auxiliary": np.ones((len(ids), 1)),
+        "loss": {"accuracy": LOSS},
+        "parallel": {"accuracy": {"reliability": 0.9, "mean_shift": -0.01, "respondents": 12}},
+        **fields,
+    }
+    return Calibration(**given)
+
+
+def shortened(of: Any = None, metric: Any = ACCURACY, **fields: Any) -> Case:
+    first = matrix(YES.astype(float))
+    ids = [item.id for item in first.items]
+    short = calibration(ids if of is None else of(ids), **fields)
+    return case("short_form", "", (first,), metric, PROTOCOL, calibration=short)
+
+
+def test_a_short_form_speaks_on_the_scale_of_all_items() -> None:
+    of = shortened()
+    made = number(of, "short_form.full_scale")
+    weights = np.arange(1, 7)
+    scores = YES @ weights / weights.sum()
+    assert made.coefficient.value == pytest.approx(scores.mean())
+    rows = np.array(list(made.detail["by_respondent"].values()))
+    assert rows[:, 0] == pytest.approx(scores)
+    assert rows[:, 3] == pytest.approx(YES.mean(axis=1))
+    study = psy.scaled_scores(
+        {"right": YES, "n": np.ones(YES.shape)},
+        lambda t: t["right"] / t["n"],
+        weights,
+        np.ones((6, 1)),
+        factor=1.5,
+        freedom=6.0,
+    )
+    assert rows[:, 1:3] == pytest.approx(np.stack([study.low, study.high], axis=1))
+    shown = {
+        **{"full_benchmark": "full@2", "full_items": 40, "short_form": "a"},
+        **{"chosen_by_audit": "b2:1", "chosen_by_families": 2, "chosen_how": "m"},
+    }
+    assert {key: made.detail[key] for key in shown} == shown
+    assert made.detail["held_out"]["half_width"] == 0.1
+    turned = number(shortened(lambda ids: ids[::-1]), "short_form.full_scale")
+    back = YES[:, ::-1] @ weights / weights.sum()
+    assert turned.coefficient.value == pytest.approx(back.mean()), "the weights follow the items"
+
+
+def test_what_a_short_form_loses_was_measured_beforehand() -> None:
+    of = shortened()
+    for name, value in (("mean_error", 0.02), ("tau", 0.8), ("coverage", 0.93)):
+        made = number(of, f"short_form.{name}")
+        assert (made.coefficient.value, made.detail) == (value, {"respondents": 12})
+    two = number(of, "short_form.parallel_reliability")
+    assert (two.coefficient.value, two.detail) == (0.9, {"mean_shift": -0.01, "respondents": 12})
+    loss = replace(LOSS, tau=None)
+    lost = number(shortened(loss={"accuracy": loss}), "short_form.tau").coefficient
+    assert lost.status == "degenerate"
+    assert "families do not differ" in lost.reason
+    apart = {"accuracy": {"reliability": None, "mean_shift": None, "respondents": 12}}
+    none = number(shortened(parallel=apart), "short_form.parallel_reliability")
+    assert (none.coefficient.status, none.detail["mean_shift"]) == ("degenerate", None)
+    assert asked(shortened(parallel={}), "short_form.parallel_reliability") is None
+
+
+def test_a_short_form_needs_its_own_calibration_and_all_its_items() -> None:
+    for name in ("full_scale", "tau", "parallel_reliability"):
+        other = number(shortened(metric=YES_NO[3]), f"short_form.{name}").coefficient
+        assert other.status == "not_applicable"
+        assert "for f1, but for accuracy" in other.reason
+        more = shortened(lambda ids: [*ids, "more"])
+        lacking = number(more, f"short_form.{name}").coefficient
+        assert lacking.status == "insufficient"
+        assert "all 7 items" in lacking.reason
+        assert "and 6 were asked" in lacking.reason
+        assert asked(replace(more, calibration=None), f"short_form.{name}") is None
+
+
+# --- what is said of each outcome of a study ---
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "seen", "flags"),
+    [
+        ({"p": 0.04, "visible": 3.0, "mostly_own": True}, "ok", "", ("NOT_ONE_THING",)),
+        ({"p": 0.04, "visible": 3.0, "mostly_own": False}, "ok", "", ()),
+        ({"p": 0.06, "visible": 0.9, "mostly_own": True}, "ok", "", ()),
+        ({"p": 0.06, "visible": 1.0, "mostly_own": False}, "ok", "", ()),
+        ({"p": 0.06, "visible": 1.3, "mostly_own": False}, "not_informative", "below 1.3 l", ()),
+        ({"p": 0.06, "visible": math.inf, "mostly_own": True}, "not_informative", "below 2 l", ()),
+    ],
+)
+def test_strengths_in_single_types_are_shown_or_would_have_been_missed(
+    monkeypatch: pytest.MonkeyPatch,
+    fields: dict[str, Any],
+    status: str,
+    seen: str,
+    flags: tuple[str, ...],
+) -> None:
+    study = psy.Dimensionality(
+        own=0.3, shared=0.8, by_type=(("existence", 4, 0.2),), n=9, n_items=20, **fields
+    )
+    monkeypatch.setattr(internal_consistency, "dimensionality", lambda *_, **__: study)
+    made = number(case("", "", (matrix(NINE[0]),), ACCURACY, PROTOCOL), "consistency.own_strengths")
+    assert (made.coefficient.value, made.coefficient.status) == (0.3, status)
+    assert seen in made.coefficient.reason
+    assert bool(made.coefficient.reason) == bool(seen)
+    assert (made.coefficient.n, made.coefficient.n_items) == (9, 20)
+    assert made.flags == flags
+    assert made.detail["types"] == [{"type": "existence", "items": 4, "own": 0.2}]
+    assert (made.detail["shared"], made.detail["p"]) == (0.8, fields["p"])
+
+
+def to_read(item: int, expected: float = 0.5, fails: tuple[int, ...] = (0,)) -> Any:
+    return psy.ItemToRead(item, -0.4, fails, expected)
+
+
+@pytest.mark.parametrize(
+    ("doubt", "power", "status"),
+    [
+        ("", 0.2, "ok"),
+        ("", 0.19, "not_informative"),
+        ("many fail alike", 0.5, "insufficient"),
+        ("many fail alike", 0.1, "insufficient"),
+    ],
+)
+def test_a_reading_list_says_how_many_faults_to_expect(
+    monkeypatch: pytest.MonkeyPatch, doubt: str, power: float, status: str
+) -> None:
+    study = psy.ReadingList(
+        (to_read(3, 0.9, (0, 2)), to_read(1)),
+        faults=NAN if doubt else 1.4,
+        doubt=doubt,
+        stands_out=True,
+        planted=4,
+        power=power,
+    )
+    monkeypatch.setattr(single_items, "reading_list", lambda *_, **__: study)
+    of = case("", "", (matrix(NINE[0]),), ACCURACY, PROTOCOL)
+    made = number(of, "items.reading_list")
+    assert made.coefficient.status == status
+    assert math.isnan(made.coefficient.value) == bool(doubt)
+    assert made.detail["reading_list"] == [
+        {
+            "rank": rank,
+            "item": of.items[item].id,
+            "item_rest": -0.4,
+            "fails": [of.respondents[m] for m in fails],
+            "expected": None if doubt else expected,
+        }
+        for rank, item, fails, expected in ((1, 3, (0, 2), 0.9), (2, 1, (0,), 0.5))
+    ]
+    assert made.detail["power"] == {
+        "true_among_first": power,
+        "planted": 4,
+        "share_planted": 0.02,
+    }
+    assert (made.detail["faults"], made.detail["stands_out"]) == (None if doubt else 1.4, True)
+
+
+def test_label_errors_are_named_by_the_test_or_by_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = psy.ReadingList(
+        (), named=(to_read(3, 0.9), to_read(1, 0.8)), planted=4, power_named=0.5
+    )
+    tested = psy.LabelErrors(
+        (psy.LabelError(3, -0.5, 0.7, 0.01), psy.LabelError(0, -0.3, 0.6, 0.02))
+    )
+    monkeypatch.setattr(single_items, "reading_list", lambda *_, **__: listed)
+    monkeypatch.setattr(single_items, "label_error_candidates", lambda *_, **__: tested)
+    power = psy.PlantedFaults(0.3, 0.01, 5, 40)
+    monkeypatch.setattr(single_items, "planted_faults", lambda *_, **__: power)
+    of = case("", "", (matrix(NINE[0]),), ACCURACY, PROTOCOL)
+    made = number(of, "items.label_errors")
+    ids = [item.id for item in of.items]
+    assert made.coefficient.value == 3
+    assert made.detail["candidates"] == [
+        {"item": ids[3], "item_rest": -0.5, "reversals": 0.7, "q": 0.01, "expected": 0.9},
+        {"item": ids[0], "item_rest": -0.3, "reversals": 0.6, "q": 0.02},
+        {"item": ids[1], "item_rest": -0.4, "expected": 0.8},
+    ]
+    assert (made.detail["tested"], made.detail["sure"]) == (2, 2)
+    assert made.detail["power"]["found"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("p", "least"),
+    [
+        ((0.01, 0.04), 0.02),
+        ((0.7, 0.6), 1.0),
+        ((NAN, 0.04), 0.04),
+        ((0.03, NAN), 0.03),
+        ((NAN, NAN), NAN),
+    ],
+)
+def test_a_judge_errs_alike_unless_one_of_two_tests_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch, p: tuple[float, float], least: float
+) -> None:
+    known = psy.judge_errors(np.eye(4), np.eye(4))
+    study = replace(known, p_sensitivity=p[0], p_specificity=p[1], homogeneous=None)
+    monkeypatch.setattr(judged, "judge_errors", lambda *_, **__: study)
+    made = number(beside(), "criterion.judge_functioning")
+    assert made.coefficient.value == pytest.approx(least, nan_ok=True)
+    assert made.coefficient.reason == ("one category stands alone" if math.isnan(least) else "")
+    assert made.detail["p_sensitivity"] == (None if math.isnan(p[0]) else p[0])
+    assert made.detail["p_specificity"] == (None if math.isnan(p[1]) else p[1])
+
+
+VALIDITY = psy.CriterionValidity(
+    full=Coefficient(0.6),
+    same=Coefficient(0.7),
+    disattenuated=Coefficient(0.8),
+    ceiling=0.9,
+    reliability_automatic=0.95,
+    reliability_human=NAN,
+    influence=psy.Influence(0.6),
+    n=3,
+    n_items=6,
+    n_labelled=4,
+    residual_human=0.2,
+    true_human=0.05,
+    flags=("ATTENUATION", "FEW_MODELS", "DOMINANT_MODEL", "CAPPED"),
+    n_cells=9,
+)
+
+
+def test_a_correlation_that_noise_lowers_is_freed_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judged, "criterion_validity", lambda *_, **__: VALIDITY)
+    pure = number(beside(stale=1), "criterion.disattenuated")
+    assert pure.coefficient.value == 0.8
+    assert pure.flags == ("ATTENUATION", "DOMINANT_MODEL", "CAPPED", "STALE_LABELS")
+    assert pure.detail == {
+        **{"raw_full": 0.6, "raw_same": 0.7, "paired": 9},
+        **{"reliability": 0.95, "reliability_of_people": None},
+    }
+    assert number(beside(), "criterion.ceiling").coefficient.value == 0.9
+    needed = number(beside(), "criterion.labels_needed")
+    # n labels have the reliability .05 / (.05 + .2 / n)
+    assert needed.coefficient.value == pytest.approx(36)
+    assert needed.detail == {"target": 0.9, "labels": 4}
+    absent = Coefficient.absent("insufficient", "few")
+    for study, status, reason in (
+        (replace(VALIDITY, ceiling=NAN), "degenerate", "undefined"),
+        (replace(VALIDITY, ceiling=NAN, disattenuated=absent), "insufficient", "few"),
+        (replace(VALIDITY, disattenuated=absent), "ok", ""),
+    ):
+        monkeypatch.setattr(judged, "criterion_validity", lambda *_, study=study, **__: study)
+        made = number(beside(), "criterion.ceiling").coefficient
+        assert (made.status, made.reason) == (status, reason)
+    monkeypatch.setattr(
+        judged, "criterion_validity", lambda *_, **__: replace(VALIDITY, true_human=0.0)
+    )
+    assert number(beside(), "criterion.labels_needed").coefficient.status == "degenerate"
+
+
+def test_a_mean_is_over_those_who_have_a_corrected_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    fixed = replace(Coefficient(0.5, 0.1, 0.9), fixed=psy.Bounds(0.4, 0.6, "x"))
+    scores = (fixed, Coefficient.absent("insufficient", "few"), Coefficient(0.7, 0.6, 0.8))
+    nothing = (NAN,) * 3
+    study = CorrectedScores(scores, nothing, nothing, nothing, (4, 0, 3), (2, 3, 1), (2, 3, 3))
+    monkeypatch.setattr(judged, "ppi_scores", lambda *_, **__: study)
+    of = beside()
+    made = number(of, "criterion.prediction_powered")
+    assert made.coefficient.value == pytest.approx(0.6)
+    rows = [(0.5, 0.4, 0.6), (None, None, None), (0.7, 0.6, 0.8)]
+    assert made.detail["by_respondent"] == {
+        name: dict(zip(("score", "low", "high"), row, strict=True))
+        for name, row in zip(of.respondents, rows, strict=True)
+    }
+    assert made.detail["labels"] == [4, 0, 3]
+    moved = {"respondent": of.respondents[2], "before": 1, "after": 3}
+    assert made.detail["rank_changes"] == [moved]
+    none = replace(study, scores=(scores[1],) * 3)
+    monkeypatch.setattr(judged, "ppi_scores", lambda *_, **__: none)
+    lost = number(of, "criterion.prediction_powered")
+    assert (lost.coefficient.status, lost.coefficient.reason) == ("insufficient", "few")
+    assert lost.detail == {}
