@@ -94,14 +94,18 @@ def texts(node: ast.AST) -> Iterator[tuple[int, str]]:
         yield from texts(inner)
 
 
-def without_docstrings(text: str) -> ast.Module:
-    """The tree of a text, of which the docstrings are taken away."""
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
+def spoken(text: str) -> Iterator[str]:
+    """The texts in a file that are no docstrings, with a gap where a value is put in."""
+    nodes, silent = walked(text), set()
+    for node in nodes:
         documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
         if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
-            node.body = node.body[1:]
-    return tree
+            silent.add(node.body[0].value)  # type: ignore[attr-defined]
+        elif isinstance(node, ast.JoinedStr):
+            silent.update(inner for inner in ast.walk(node) if inner is not node)
+    for node in nodes:
+        if isinstance(node, ast.JoinedStr | ast.Constant) and node not in silent:
+            yield from (written for _, written in texts(node))
 
 
 def asserted_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -173,8 +177,8 @@ def rows_of_the_product() -> tuple[set[tuple[str, ...]], set[tuple[str, ...]]]:
     theirs: set[tuple[str, ...]] = set()
     for path in product_files():
         name = path.relative_to(ROOT).as_posix()
-        tree = without_docstrings(path.read_text(encoding="utf-8"))
-        rows = {row for _, text in texts(tree) for row in together(text)}
+        said = spoken(path.read_text(encoding="utf-8"))
+        rows = {row for text in said for row in together(text)}
         (theirs if name.startswith(QUESTIONS) else ours).update(rows)
     return ours, theirs
 

@@ -42,17 +42,35 @@ TRIED = [
 """The pages whose commands are run here; a page with its own test is not among them."""
 
 
+GENERATOR = f"""
+import doctest, json, sys
+sys.path.insert(0, {str(DOCS)!r})
+from make import hook, pages, text
+tried = doctest.testmod(text)
+assert tried.attempted > 0 and not tried.failed
+assert text.prose('<b> of `<b>`, 3 < 4') == '&lt;b> of `<b>`, 3 < 4'
+assert text.cell('a | b') == 'a \\\\| b'
+written = 'scale.md index.md tutorial_release.md theory/5.md benchmarks/b.md benchmarks/index.md'
+print(json.dumps({{'made': dict(pages.made()), 'menu': hook.menu(written.split())}}))
+"""
+"""What the generator of the site makes: its examples run, no word of a docstring becomes more than
+a word, and of these files it makes a menu.
+"""
+
+
 @pytest.fixture(scope="session")
-def made() -> dict[str, str]:
-    """The pages that are made from the code."""
-    code = (
-        "import json, sys\n"
-        f"sys.path.insert(0, {str(DOCS)!r})\n"
-        "from make import pages\n"
-        "print(json.dumps(dict(pages.made())))\n"
+def generated() -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-c", GENERATOR], capture_output=True, text=True, check=False
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
+
+
+@pytest.fixture(scope="session")
+def made(generated: dict[str, Any]) -> dict[str, str]:
+    """The pages that are made from the code."""
+    return dict(generated["made"])
 
 
 @pytest.fixture(scope="session")
@@ -127,12 +145,23 @@ def test_the_python_on_a_page_runs(page: str) -> None:
     assert result.failed == 0, "".join(report)
 
 
+STARTED = ("tutorial_report.md", "tutorial_logs.md")
+"""The pages whose first command starts the program as a user does, one with models and one without;
+the other pages' commands are forked.
+"""
+
+
 @pytest.fixture
-def shell(tmp_path: Path, forked_program: Path) -> Iterator[Any]:
+def shell(tmp_path: Path, forked_program: Path, request: pytest.FixtureRequest) -> Iterator[Any]:
     """Run a block of shell in a folder of its own, with `hqm` the one under test and a judge at the
-    pages' address. The first command of a page starts the program as a user does.
+    pages' address.
     """
     tools = write_command(tmp_path / "tools", forked_program).parent
+    if (
+        getattr(request.node, "callspec", None)
+        and request.node.callspec.params["page"] not in STARTED
+    ):
+        (tools / "started").touch()
     python = tools / "python"
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     python.chmod(0o755)
@@ -400,25 +429,8 @@ def test_what_a_page_says_of_audits_is_true(
         assert f"`{name}`" in line
 
 
-def test_docstrings_become_markdown() -> None:
-    """Examples of the generator's own functions, and what no word of a docstring may become."""
-    code = (
-        f"import doctest, sys\nsys.path.insert(0, {str(DOCS)!r})\nfrom make import text\n"
-        "assert doctest.testmod(text).attempted > 0 and not doctest.testmod(text).failed\n"
-        "assert text.prose('<b> of `<b>`, 3 < 4') == '&lt;b> of `<b>`, 3 < 4'\n"
-        "assert text.cell('a | b') == 'a \\\\| b'\n"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_the_menu_takes_up_pages_that_nobody_told_it_of() -> None:
-    code = (
-        f"import json, sys\nsys.path.insert(0, {str(DOCS)!r})\nfrom make import"
-        " hook\nprint(json.dumps(hook.menu(['scale.md', 'index.md', 'tutorial_release.md',"
-        " 'theory/5.md', 'benchmarks/b.md', 'benchmarks/index.md'])))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == [
+def test_the_menu_takes_up_pages_that_nobody_told_it_of(generated: dict[str, Any]) -> None:
+    assert generated["menu"] == [
         {"Home": "index.md"},
         {"Tutorials": ["tutorial_release.md"]},
         {"Theory": ["theory/5.md"]},
