@@ -364,3 +364,59 @@ def test_a_stratum_that_cannot_be_tested_says_why() -> None:
         assert stratum.reason
         assert np.isnan([stratum.accuracy, stratum.gain, stratum.p, stratum.detectable]).all()
     assert (small[2].items, small[2].clusters) == (6, 6)
+
+
+def test_cues_of_types_and_parts_share_the_level() -> None:
+    """As many tests as there are cues with two levels in strata that can be tested, twice; of each
+    cue the clearest stratum speaks.
+    """
+    rng = np.random.default_rng(9)
+    types = ["a"] * 120 + ["b"] * 60 + ["c"] * 30
+    parts = ["p", "q"] * 60 + ["p"] * 40 + ["q"] * 50
+    labels = rng.permutation(["yes", "no"] * 105).tolist()
+    ids = [
+        2 * i + (y == "yes") if t == "a" else 2 * i
+        for i, (t, y) in enumerate(zip(types, labels, strict=True))
+    ]
+    labels[180:] = ["no"] * 30
+    study = psy.leakage_cues(
+        labels, rng=np.random.default_rng(1), ids=ids, types=types, parts=parts, alpha=0.1
+    )
+    assert study.constant_types == (("c", "no"),)
+    assert study.giveaways == ()
+    names = {stratum.cue for stratum in study.strata}
+    assert "odd or even number" in names
+    assert "letters of the id" not in names, "all have none"
+    strata = {(s.type, s.part) for s in study.strata}
+    assert strata == {
+        *[("", ""), ("a", ""), ("b", ""), ("c", "")],
+        *[("", "p"), ("", "q"), ("a", "p"), ("a", "q"), ("b", "p"), ("b", "q")],
+    }
+    assert len(study.strata) == 10 * len(names)
+    tested = [stratum for stratum in study.strata if stratum.status == "ok"]
+    assert {(s.type, s.part) for s in study.strata} - {(s.type, s.part) for s in tested} == {
+        ("c", "")
+    }
+    tests = 2 * len(tested)
+    for stratum in tested:
+        free = stratum.clusters - 1
+        error = (stratum.high - stratum.gain) / stats.t.ppf(1 - 0.1 / tests, free)
+        ratio = stratum.gain / error if error else 0.0
+        p = min(1.0, tests * max(stats.t.sf(ratio, free), 2.0**-stratum.clusters))
+        assert stratum.p == pytest.approx(p, rel=1e-6)
+        assert stratum.shown == (stratum.p < 0.1)
+
+    def order(stratum: leaks.Stratum) -> tuple[bool, float, float]:
+        return not stratum.shown, stratum.p, -stratum.gain
+
+    assert {cue.name for cue in study.cues} == names
+    for cue in study.cues:
+        own = [stratum for stratum in tested if stratum.cue == cue.name]
+        assert order(cue.strongest) == min(map(order, own))
+        assert cue.leak == cue.strongest.shown
+    clearest = [order(cue.strongest) for cue in study.cues]
+    assert clearest == sorted(clearest)
+    assert study.cues[0].name == "odd or even number"
+    assert study.leaks == tuple(cue.name for cue in study.cues if cue.leak)
+    levels = {cue.name: cue.levels for cue in study.cues}
+    assert (levels["odd or even number"], levels["tenth of the file"]) == (2, 10)

@@ -361,7 +361,7 @@ def gain_over(
         )
         return none, math.nan
     value, error = clustered_gain(hits - baseline, cluster)
-    least = 2.0 ** -min(clusters, 1000)
+    least = 2.0**-clusters
     if error == 0:
         return Coefficient(value, value, value, clusters, level, "clustered t"), (
             least if value > 0 else 1.0

@@ -205,7 +205,7 @@ def _judged(
     ]
     accuracy, floor, gain, error, ratio, spread = np.mean(rows, axis=0)
     # 2^-C is what a sign test of C clusters would give at best
-    p = min(1.0, tests * max(float(stdtr(clusters - 1, -ratio)), 2.0 ** -min(clusters, 1000)))
+    p = min(1.0, tests * max(float(stdtr(clusters - 1, -ratio)), 2.0**-clusters))
     reach = -float(stdtrit(clusters - 1, alpha / tests))
     # the error that belongs to the mean t, so that the ends and p agree
     error = gain / ratio if gain * ratio > 0 else error
