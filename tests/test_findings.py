@@ -23,7 +23,7 @@ from hqm.benchmark.findings import (
     shown_picture,
 )
 from hqm.benchmark.items import cut, item_of, item_type, one_part, option_letter, read_items
-from hqm.errors import DataError, FieldError, ImageError, UsageError
+from hqm.errors import CardError, DataError, FieldError, ImageError, UsageError
 from hqm.types import LETTERS, Form, Item
 
 
@@ -518,6 +518,31 @@ CARDS: dict[str, Callable[[], Card]] = {
 def test_a_card_refuses(what: str) -> None:
     with pytest.raises(ValidationError, match="1 validation error"):
         CARDS[what]()
+
+
+def test_a_card_that_cannot_be_read_says_why(tmp_path: Path) -> None:
+    path = tmp_path / "card.toml"
+
+    def says() -> str:
+        with pytest.raises(CardError) as refused:
+            Card.load(path)
+        assert refused.value.place == str(path)
+        return refused.value.what
+
+    assert "no such card" in says()
+    path.mkdir()
+    assert "cannot be read" in says()
+    path.rmdir()
+    path.write_bytes(b'name = "\xff"')
+    assert "no TOML" in says()
+    path.write_text("a = " + "[" * 10_000)
+    assert "too deeply" in says()
+    path.write_text('name = "x"')
+    assert says().endswith("(and 2 more)")
+    path.write_text('name = "x"\nversion = "1"\ntask = "vqa"')
+    assert says() == "the key 'title' is missing"
+    path.write_text('\ufeffname = "x"\nversion = "1"\ntask = "vqa"\ntitle = "X"', "utf-8")
+    assert Card.load(str(path)).title == "X"
 
 
 def test_a_card_takes_the_ends_of_its_ranges() -> None:

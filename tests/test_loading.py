@@ -335,6 +335,7 @@ def test_prompts_pictures_and_checksums_lie_where_the_card_says(tmp_path: Path) 
     assert own.prompt_names == ("a", "b")
     assert own.prompt("b") == "b prompt"
     assert load(tmp_path / "mine", data=tmp_path).prompt("a") == "a prompt"
+    assert load(tmp_path / "mine", data=tmp_path).prompt_names == ("a", "b")
     with pytest.raises(DataError, match="no prompt 'b'"):
         load(tmp_path / "mine", prompts="official").prompt("b")
     assert own.asked(Item("1", "Is it?", "yes_no")) == "Look. Is it? Answer."

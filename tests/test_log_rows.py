@@ -23,6 +23,7 @@ def answered(n: int, text: str = "a dog", **fields: Any) -> Row:
     return Row(place=f"a: record {n}", **{**about, "answer": answer, **fields})
 
 
+OPTIONS = ("dog", "cat")
 DOG, NO_DOG = "Is there a dog in the image?", "Is there no dog in the image?"
 
 
@@ -117,6 +118,20 @@ def test_a_task_that_cannot_be_read_is_left_out_beside_another() -> None:
         benchmarks_of_logs([bad, bad])
 
 
+def test_the_card_is_that_of_the_original_form() -> None:
+    first = answered(1, key="A", options=OPTIONS, parts=("x",))
+    second = answered(2, key="B", options=OPTIONS, parts=("y",))
+    again = [answered(n, form="again", parts=("z",)) for n in (1, 2)]
+    for rows in ([first, second, *again], [*again, first, second]):
+        made = benchmark_of(log(*rows))
+        assert (made.card.task, made.card.types) == ("choice", ("x", "y"))
+        assert [form.name for form in made.forms] == ["original", "again"]
+    tools = [log(answered(1, key="x"), tool="a"), log(answered(2, key="x"), tool="b", path="c")]
+    assert benchmark_of(*tools, log(answered(3, key="x"), tool="a", path="d")).card.summary == (
+        "From a, b."
+    )
+
+
 # --- which rows are about one question ---
 
 
@@ -191,8 +206,6 @@ def test_a_few_parts_are_types(types: int, labelled: bool) -> None:
 
 # --- task and right answer ---
 
-OPTIONS = ("dog", "cat")
-
 
 @pytest.mark.parametrize(
     ("keys", "tasks", "targets", "of_card"),
@@ -248,6 +261,7 @@ def test_without_key_and_score_a_log_needs_a_judge() -> None:
     made = benchmark_of(log(answered(1)), judged=True)
     assert made.roles == ("judge",)
     (metric,) = made.metrics
+    assert made.card.task == "caption"
     assert (metric.name, metric.subset, metric.better) == ("score", "", "higher")
     assert made.audited == (metric,)
     assert benchmark_of(log(answered(1, key="x"))).roles == ()
@@ -430,6 +444,8 @@ def test_a_total_is_held_against_the_mean_of_its_rows(total: float, same: bool) 
         assert notes[0].startswith(f"logs/a.json: the tool prints s {total:g}")
         assert notes[0].endswith("its 2 rows is 0.5")
     assert not [note for note in benchmark_of(log(*rows)).notes if "prints" in note]
+    two = benchmark_of(log(*rows, totals={"s": 0.5, "other": 0.0}))
+    assert [note for note in two.notes if tells(note, "log.totals", totals=2)]
 
 
 # --- the questions alone ---

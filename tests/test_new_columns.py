@@ -123,6 +123,18 @@ def test_what_has_no_questions_is_refused() -> None:
         choose_columns(["question"], (), {"prompt": ""}, "t.csv")
     with pytest.raises(DataError, match="'x'"):
         choose_columns(["question"], (), {"target": "x"}, "t.csv")
+    with pytest.raises(DataError) as refused:
+        choose_columns(["a", "image"], (), {}, "t.csv")
+    assert refused.value.remedy.endswith("--columns question=NAME,answer=NAME.")
+    # options of one letter alone are none, and the first column of a name is taken
+    assert choose_columns(["prompt", "A", "C"], (), {}, "").letters == ()
+    assert choose_columns(["Prompt", "prompt "], (), {}, "").column("prompt") == "Prompt"
+    # the pictures are named by an index, whatever the ids are
+    named = ["prompt", "image", "index", "qid"]
+    assert choose_columns(named, (), {"id": "qid"}, "").index == "index"
+    assert choose_columns(named, (), {"id": "index"}, "").index == "index"
+    assert choose_columns(named, (), {"id": ""}, "").index == "index"
+    assert choose_columns(["prompt", "image"], (), {}, "").index == ""
     assert parse_columns(["picture=a", "answer="]) == {"image": "a", "target": ""}
 
 
@@ -175,6 +187,10 @@ def test_names_and_places_of_options() -> None:
     assert letter_of("0", ("x", "y"), (), True, "", "") == "A"
     assert letter_of("1", ("x", "y"), (), True, "", "") == "B"
     assert letter_of("B", ("A", "B"), (), False, "", "") == "B"
+    with pytest.raises(DataError, match="options end with C"):
+        letter_of("(e)", ("x", "y", "z"), (), False, "", "")
+    with pytest.raises(DataError, match="is no option"):
+        letter_of("()", ("x", "y", "z"), (), False, "", "")
     with pytest.raises(DataError, match="letter of"):
         letter_of("B", ("red", "blue", "B"), (), False, "here", "there")
     for few in ((), ("x",)):
@@ -206,6 +222,8 @@ def test_answers_of_a_yes_no_benchmark() -> None:
     assert list(faults.first) == ["t.csv:5"]
     _, _, faults = read([("yes", None), ("no", None), ("no", None), ("1", None), (None, None)])
     assert list(faults.first) == ["t.csv:5", "t.csv:6"], "1 means yes only where asked"
+    _, _, faults = read([("yes", None), ("no", None), ("no", None), ("true", None), ("0", None)])
+    assert list(faults.first) == ["t.csv:5", "t.csv:6"]
 
 
 def test_answers_of_a_choice_benchmark() -> None:
@@ -218,6 +236,10 @@ def test_answers_of_a_choice_benchmark() -> None:
     ]
     assert not faults.first
     arc = {"text": ["x", "y"], "label": [" 1", "2 "]}
+    assert read([("2", str(arc)), ("A", "[x]|y")])[1] == [("B", ("x", "y")), ("A", ("[x]", "y"))]
+    assert read([("1", "x|y"), ("0", "x|y"), ("00", "x|y")])[2].first, "they are no places"
+    long = "x" * 100_001
+    assert read([(long, str([long, "y"]))])[1] == [("A", (long, "y"))]
     assert read([("2", arc), ("1", arc)])[1] == [("B", ("x", "y")), ("A", ("x", "y"))]
     assert read([("0", "x|y"), ("1", "x|y")])[1] == [("A", ("x", "y")), ("B", ("x", "y"))]
     # an option of that name, or an answer beyond the options, rules out places

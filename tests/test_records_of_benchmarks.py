@@ -17,7 +17,15 @@ from hqm.benchmark.corrected_keys import CorrectedKey, read_key
 from hqm.benchmark.croissant import croissant_metadata, write_croissant
 from hqm.benchmark.findings import Finding
 from hqm.benchmark.handoff import asked_row, hand_over, picture_path
-from hqm.benchmark.judge_api import as_number, fill, played_back, read_replies, reading, whole
+from hqm.benchmark.judge_api import (
+    as_number,
+    fill,
+    parse_judge,
+    played_back,
+    read_replies,
+    reading,
+    whole,
+)
 from hqm.benchmark.registry import load
 from hqm.benchmark.released_files import (
     InTurn,
@@ -312,7 +320,7 @@ def test_metadata_say_what_makers_and_check_say_of_the_data(tmp_path: Path) -> N
 
 
 def test_pinned_files_of_a_release_are_described(tmp_path: Path) -> None:
-    folder = write_benchmark(tmp_path / "own", rows_of_pope())
+    folder = write_benchmark(tmp_path / "own", rows_of_pope(), title="Größe")
     files = [
         {"path": "a.csv", "url": "http://x.org/a.csv", "sha256": "0" * 64},
         {"path": "b.bin", "url": "http://x.org/b.bin", "sha256": "1" * 64},
@@ -333,7 +341,9 @@ def test_pinned_files_of_a_release_are_described(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     assert write_croissant(str(folder), out / "meta.json") == 3
-    written = json.loads((out / "meta.json").read_text())
+    text = (out / "meta.json").read_text("utf-8")
+    assert '"Größe"' in text
+    written = json.loads(text)
     assert written["distribution"][2]["contentUrl"] == "meta-items.jsonl"
     lines = (out / "meta-items.jsonl").read_text().splitlines()
     assert json.loads(lines[0]) == {
@@ -539,7 +549,14 @@ def test_a_reply_that_cannot_be_read_is_shown_shortened(length: int) -> None:
 
 def test_templates_marks_and_places() -> None:
     assert fill("{a} {b} {c}", a=1, c="{a}") == "1 {b} {a}"
-    assert fill("{a}") == "{a}"
+    assert fill("{} {a}") == "{} {a}"
+    assert [parse_judge(name) for name in ("a#2", "a#b", "#1", "a#b#0", "a#")] == [
+        ("a", 2),
+        ("a#b", 0),
+        ("#1", 0),
+        ("a#b", 0),
+        ("a#", 0),
+    ]
     assert [as_number(mark) for mark in ("4", "-0.5", "inf", "-inf", "four")] == [
         4.0,
         -0.5,

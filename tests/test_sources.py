@@ -141,6 +141,7 @@ def test_a_cell_that_names_a_picture(value: Any, text: str | None, gathered: Gat
         ("data:image/png;base64,ä", "beyond ASCII"),
         ("A" * 71 + "=", "cannot be opened"),
         ("A" * 73, "it is no base64"),
+        (f"{PACKED[:40]}!{PACKED[40:]}", "it is no base64"),
         (picture(kind="PPM"), "the picture is PPM"),
     ],
 )
@@ -178,7 +179,10 @@ def test_pictures_are_looked_up_beside_their_row_or_in_one_place(tmp_path: Path)
     assert gathered.named("y.png", row_in(tmp_path), "image") == "deep/x.png"
     assert gathered.named("http://x.org/a", row_in(tmp_path), "image") == "http://x.org/a"
     assert gathered.web == {"http://x.org/a"}
+    with (tmp_path / "c" / "large.png").open("wb") as large:
+        large.truncate(64 * 1024 * 1024 + 1)
     for name, says in (
+        ("large.png", "more than 64"),
         ("../a/deep/x.png", "outside"),
         ("none.png", "no such picture"),
         ("deep", "no such picture"),

@@ -432,7 +432,7 @@ class Selection:
     def has(self, name: str) -> bool:
         """Whether a finding of this name is wanted."""
         code = code_of(name).code
-        chosen = _fit(self.select, code, name) if self.select else 0
+        chosen = _fit(self.select or ("",), code, name)
         return chosen >= 0 and chosen > _fit(self.ignore, code, name)
 
 

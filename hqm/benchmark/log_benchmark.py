@@ -469,8 +469,8 @@ def _item(row: Row, task: Task, labelled: bool, scores: Sequence[str]) -> Item:
     if task == "yes_no" and target:
         target = normalised(row.key).rstrip(".")
     elif task == "choice":
-        task = "vqa" if target else "caption"
-        if len(row.options) > 1 and target:
+        task = "caption"
+        if target:
             try:
                 target = letter_of(row.key, row.options, (), False, row.place, row.place)
                 task = "choice"

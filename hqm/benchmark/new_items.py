@@ -152,8 +152,6 @@ def choose_columns(
     if "options" not in fields and wanted.get("options") != "" and {"A", "B"} <= set(columns):
         letters = tuple(letter for letter in LETTERS if letter in columns and letter not in taken)
     index = normal.get("index") or wanted.get("id") or fields.get("id", "")
-    if fields.get("id") == "index":
-        index = "index"
     ordered = {field: fields[field] for field in COLUMNS if field in fields}
     return Chosen(ordered, letters, index if "image" in ordered else "", frozenset(wanted))
 
@@ -263,8 +261,8 @@ def _plain(answer: Any) -> Any:
     """An answer as items have it: true and false are yes and no, a list of one is what it holds."""
     if isinstance(answer, bool):
         return "yes" if answer else "no"
-    if isinstance(answer, list):
-        return answer[0] if len(answer) == 1 else list(answer) or None
+    if isinstance(answer, list) and len(answer) < 2:
+        return next(iter(answer), None)
     return answer
 
 
@@ -369,7 +367,7 @@ def _listed(text: str, place: str) -> Any:
     """The list that a text writes: as JSON or Python does, or with | between the options."""
     if not (text.startswith(("[", "{")) and text.endswith(("]", "}"))):
         return text.split("|")
-    value = parse_value(text[:100_000])
+    value = parse_value(text)
     if value is None:
         raise DataError(
             f"the options {text[:60]!r} cannot be read",
@@ -385,7 +383,7 @@ def _counts_from_zero(targets: Sequence[Any], options: Sequence[tuple[str, ...]]
     """
     texts = [str(target).strip() for target in targets]
     return "0" in texts and all(
-        text.isdecimal() and len(text) < 3 and int(text) < len(listed) and text not in listed
+        text in map(str, range(len(listed))) and text not in listed
         for text, listed in zip(texts, options, strict=True)
     )
 

@@ -423,10 +423,6 @@ def _decoded(text: str, place: str) -> bytes:
         raise DataError(
             "it is no base64: it has characters beyond ASCII", place=place, remedy=remedy
         )
-    if len(text) > MAX_BYTES * 4 // 3 + 1024:
-        raise DataError(
-            f"the picture has more than {MAX_BYTES >> 20} MiB", place=place, remedy=SMALLER
-        )
     try:
         return base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError) as error:
