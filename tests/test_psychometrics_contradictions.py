@@ -309,3 +309,31 @@ def test_a_number_is_said_from_ten_respondents_on(respondents: int) -> None:
     assert bool(study.named) == (respondents == 10)
     assert study.stands_out
     assert (study.power_named > 0) == (respondents == 10)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "wrong", "doubted"),
+    [
+        ((20, 20, 20), (6, 0, 0), True),  # (1/3)^6 is below .01 / 3
+        ((20, 20, 20), (4, 1, 1), False),
+        ((20, 20, 20), (2, 2, 2), False),
+        ((10, 50), (5, 0), True),
+        ((9, 51), (5, 0), False),
+        ((60,), (5,), False),
+    ],
+)
+def test_a_number_that_rests_on_a_type_of_ten_items_is_doubted(
+    sizes: tuple[int, ...], wrong: tuple[int, ...], doubted: bool
+) -> None:
+    """How many are gone without the type, against its share of the items."""
+    x = passed(40, 60, 0, seed=4)
+    types = np.repeat(np.arange(len(sizes)), sizes)
+    for kind, count in enumerate(wrong):
+        turned = np.flatnonzero(types == kind)[:count]
+        x[:, turned] = 1 - x[:, turned]
+    study = listed(x, types=types.tolist())
+    assert ("one type" in study.doubt) == bool(study.doubt) == doubted
+    assert math.isnan(study.faults) == doubted
+    assert bool(study.named) == (not doubted)
+    if not doubted:
+        assert round(study.faults) == sum(wrong)

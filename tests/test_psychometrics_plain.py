@@ -104,7 +104,7 @@ def first_sure(chance: np.ndarray, alpha: float) -> int:
 
 def reading_case(name: str) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
     """Scores, chances of a hit, and arguments of a reading list."""
-    rng = np.random.default_rng(2)
+    rng = np.random.default_rng(3 if name.startswith("a weakness") else 2)
     if name == "two types":
         x = (rng.random((13, 24)) < np.linspace(0.3, 0.95, 13)[:, None]).astype(float)
         x[:, 3] = 1 - x[:, 3]
@@ -117,10 +117,16 @@ def reading_case(name: str) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
     if name == "wrong keys":
         x[:, :5] = 1 - x[:, :5]
         return x, np.ones(30), {"share": 0.1, "alpha": 0.3}
+    if name.startswith("a weakness"):
+        x[:, :2] = 1 - x[:, :2]
+        x[10:, 20:23] *= name != "a weakness of three items"
     return x, np.ones(30), {}
 
 
-@pytest.mark.parametrize("name", ["two types", "wrong keys", "no fault"])
+@pytest.mark.parametrize(
+    "name",
+    ["two types", "wrong keys", "no fault", "a weakness by chance", "a weakness of three items"],
+)
 def test_a_reading_list_by_loops(name: str) -> None:
     x, hits, options = reading_case(name)
     respondents, count = x.shape
@@ -172,10 +178,16 @@ def test_a_reading_list_by_loops(name: str) -> None:
     assert study.stands_out == (shown and study.together <= 2.33)
     sure, faults = first_sure(chance, alpha), chance.sum()
     doubted = (faults >= 1 or sure > 0) and not study.stands_out
+    # in one world the first items are failed by the same respondents a little too much
+    if name.startswith("a weakness"):
+        assert evidence > 5.41
+        assert (2.33 < study.together < 3.33) == doubted == (name == "a weakness by chance")
+        assert study.together > 1.33
     assert bool(study.doubt) == doubted
     assert study.faults == pytest.approx(math.nan if doubted else faults, abs=1e-5, nan_ok=True)
     assert study.named == (() if doubted else study.items[:sure])
-    assert (name == "wrong keys") == bool(study.named)
+    if not name.startswith("a weakness"):
+        assert (name == "wrong keys") == bool(study.named)
 
     # wrong keys planted in forty copies, in which items that may be wrong make way
     draws = np.random.default_rng(0)
