@@ -580,6 +580,25 @@ def test_a_correction_beyond_1_is_cut_and_keeps_its_sign() -> None:
     assert "ATTENUATION" not in exact.flags
 
 
+def test_what_is_all_error_or_varies_by_one_respondent_alone() -> None:
+    rng = np.random.default_rng(19)
+    true = np.linspace(0.1, 0.9, 9)[:, None]
+    noise = rng.normal(size=(9, 20))
+    noise -= noise.mean(axis=1, keepdims=True)
+    nearly = noise + 1e-3 * true
+    for pair in ((true + 0.1 * noise, nearly), (nearly, true + 0.1 * noise)):
+        study = psy.criterion_validity(*pair)
+        assert (study.full.status, study.disattenuated.status) == ("ok", "degenerate")
+        assert study.disattenuated.n == 9
+        assert (study.reliability_automatic < 0) != (study.reliability_human < 0)
+        assert study.ceiling == 0
+    alone = np.zeros((9, 20))
+    alone[4] = 0.5
+    for pair in ((alone, true + 0.1 * noise), (true + 0.1 * noise, alone)):
+        without = psy.criterion_validity(*pair).influence.without
+        assert [math.isnan(r) for r in without] == [i == 4 for i in range(9)]
+
+
 # -- corrected scores, in small cases
 
 

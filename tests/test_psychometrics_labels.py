@@ -574,6 +574,17 @@ def test_metrics_that_cannot_be_told_apart_have_no_p() -> None:
     assert level.correlations["a"].pearson.status == "ok"
 
 
+def test_a_score_that_one_picture_alone_moves_has_no_interval() -> None:
+    labels = np.random.default_rng(13).normal(size=12)
+    alone = np.where(np.arange(12) < 2, labels, 0.0)
+    study = psy.metrics_beside_people({"a": labels**3, "b": alone}, labels, np.arange(12) // 2)
+    assert [math.isnan(row.p) for row in study.differences] == [True] * 3
+    for name, known in (("a", True), ("b", False)):
+        each = study.correlations[name]
+        assert (each.pearson.fixed is not None) == known
+        assert (each.tau_b.fixed is not None, each.spearman.value > 0) == (False, True)
+
+
 def test_raters_widen_what_is_known_and_no_end_beyond_1() -> None:
     values = np.random.default_rng(12).normal(0.2, 0.4, 30)
     extra = stats.norm.ppf(0.975) * values.std(ddof=1)
