@@ -11,11 +11,11 @@ import pytest
 
 from hqm import psychometrics as psy
 from hqm.indicators import Case, TypeCoverage, case, coverage
-from hqm.indicators.indicator import Result
+from hqm.indicators.indicator import Result, indicators_of
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import YES_NO, Metric, mean_of
 from hqm.types import Form, Item
-from tests.indicator_answers import asked, number
+from tests.indicator_answers import asked, check_answer, number
 from tests.test_flags import ACCURACY, PROTOCOL, items, matrix
 
 Array = np.ndarray
@@ -49,6 +49,23 @@ def typed(*kinds: str | None, **fields: Any) -> list[Item]:
     """One item of each type."""
     made = zip(items(len(kinds)), kinds, strict=True)
     return [replace(item, type=kind, **fields) for item, kind in made]
+
+
+OF_ITEMS = [
+    f"{family}.{each.name}"
+    for family in ("consistency", "discriminability", "items", "types")
+    for each in indicators_of(family)
+]
+SMALL = np.array([[1, 1, 1, 0, 1, 1], [1, 1, 0, 1, 0, 1], [1, 0, 1, 0, 1, 0], [0, 1, 0, 0, 0, 0]])
+
+
+@pytest.mark.parametrize("metric", [ACCURACY, LOWER, YES_NO[3]], ids=["right", "wrong", "f1"])
+@pytest.mark.parametrize("name", OF_ITEMS)
+def test_every_indicator_of_a_small_table_has_a_number_or_a_reason(
+    name: str, metric: Metric
+) -> None:
+    kinds = ("existence", "attribute", "existence", "attribute", "existence", None)
+    check_answer(of_one(SMALL, typed(*kinds), metric, families=["a", "a", "b", "b"]), name)
 
 
 # --- what the items cover ---

@@ -11,11 +11,11 @@ import pytest
 
 from hqm import psychometrics as psy
 from hqm.indicators import Case, case, compare, comparisons, judged, labelled
-from hqm.indicators.indicator import Result
+from hqm.indicators.indicator import Result, indicators_of
 from hqm.labels.people_labels import FAITHFUL, PooledLabels, StageEvidence
 from hqm.scoring.metrics import YES_NO, Metric
 from hqm.types import Cell, Estimate, Interval, Judgement
-from tests.indicator_answers import asked, number
+from tests.indicator_answers import asked, check_answer, number
 from tests.messages import text_of
 from tests.test_flags import ACCURACY, PROTOCOL, items, matrix
 from tests.test_flags import labelled as labels_on
@@ -315,6 +315,15 @@ def test_labels_that_are_no_random_sample_correct_nothing() -> None:
     assert labelled.sample_flags(replace(fair, sample=None)) == ()
 
 
+def named(family: str) -> list[str]:
+    return list(dict.fromkeys(f"{family}.{each.name}" for each in indicators_of(family)))
+
+
+@pytest.mark.parametrize("name", named("criterion"))
+def test_every_indicator_beside_people_has_a_number_or_a_reason(name: str) -> None:
+    check_answer(beside(), name)
+
+
 # --- single stages of a judge ---
 
 
@@ -545,6 +554,22 @@ def pair_of(x: Any, y: Any, facet: str = "run", **settings: Any) -> Case:
     family = {"run": "test_retest", "form": "parallel_forms", "sight": "blindness"}[facet]
     pair = (of[0], replace(of[1], cell=cells[facet]))
     return case(family, facet, pair, ACCURACY, PROTOCOL, **settings)
+
+
+OF_PAIRS = [
+    (facet, name)
+    for facet, family in (
+        ("run", "test_retest"),
+        ("form", "parallel_forms"),
+        ("sight", "blindness"),
+    )
+    for name in named(family)
+]
+
+
+@pytest.mark.parametrize(("facet", "name"), OF_PAIRS)
+def test_every_indicator_of_a_small_pair_has_a_number_or_a_reason(facet: str, name: str) -> None:
+    check_answer(pair_of(RIGHT, RIGHT[::-1], facet), name)
 
 
 def with_so_many(*counts: int) -> Array:

@@ -21,6 +21,7 @@ from hqm.indicators.indicator import is_on_page
 from hqm.labels.people_labels import FAITHFUL, PooledLabels
 from hqm.scoring.metrics import YES_NO
 from hqm.types import Cell, Estimate, Form
+from tests.indicator_answers import DIGITS, LEAST_ALONE, OFF_PAGE, REPEATS
 from tests.test_flags import ACCURACY, PROTOCOL, items, labelled, matrix
 from tests.test_indicators_by_hand import NAMES, RIGHT, RUNS, N, by_name
 
@@ -613,26 +614,12 @@ def test_how_indicators_are_shown() -> None:
     says is on no page.
     """
     listed = hqm.all_indicators()
-    one_sided = {
-        *("alpha", "lambda2", "stratified_alpha", "alpha_types", "omega_types", "kendall_w"),
-        *("icc_11", "icc_1k", "icc_ak", "icc_ck", "icc_a1", "icc_c1", "ccc", "disattenuated"),
-        *("pearson", "pearson_same_items", "spearman", "tau_b", "rho_g", "rho_g_1000", "g", "phi"),
-        *("phi_of_forms", "icc_a1_of_forms", "form_correlation", "balanced_score"),
-    }
-    off_page = {"kr21", "lambda2", "split_half", "stratified_alpha", "alpha_standardized", "ccc"}
-    off_page |= {"icc_11", "icc_1k", "icc_ak", "icc_ck", "icc_c1"}
-    digits = {
-        **dict.fromkeys(("added_value", "labels_needed", "contradicted_items"), 0),
-        **dict.fromkeys(("labelled_answers", "duplicate_items", "negative_items"), 0),
-        **dict.fromkeys(("dead_items", "label_errors", "misfit_items", "leakage_cues"), 0),
-        "reading_list": 1,
-        **dict.fromkeys(("length_shift", "family_types", "family_keys", "own_strengths"), 2),
-    }
     for indicator in listed:
         name = indicator.name
-        assert indicator.one_sided == (name in one_sided), name
-        assert indicator.on_page == (name not in off_page), name
-        assert indicator.digits == digits.get(name, 3), name
+        assert indicator.one_sided == (name in LEAST_ALONE), name
+        assert indicator.on_page == (name not in OFF_PAGE), name
+        assert indicator.repeats == (name in REPEATS), name
+        assert indicator.digits == DIGITS.get(name, 3), name
     assert is_on_page("consistency.alpha")
     assert not is_on_page("consistency.kr21")
     assert is_on_page("nobody.knows")
