@@ -3,7 +3,7 @@ coefficient.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -31,9 +31,8 @@ def test_nobody_is_left_out_where_nothing_can_be_said_of_others() -> None:
         assert math.isnan(result.high)
 
 
-@pytest.mark.parametrize(
-    ("count", "families", "independent", "factor", "df"),
-    [
+def test_the_least_value_by_the_jackknife_of_logarithms() -> None:
+    for count, families, independent, factor, df in [
         (11, (), 2.0, 11 / 2, 1),
         (11, (), 11.0, 1, 10),
         (11, (), 99.0, 1, 10),
@@ -43,30 +42,27 @@ def test_nobody_is_left_out_where_nothing_can_be_said_of_others() -> None:
         (MOST_UNITS + 3, (), None, 1, MOST_UNITS - 1),
         (MOST_UNITS + 3, (), 150.0, (MOST_UNITS + 3) / 150, 149),
         (2 * MOST_UNITS + 2, tuple(f"f{i // 2}" for i in range(2 * MOST_UNITS + 2)), None, 1, 200),
-    ],
-)
-def test_the_least_value_by_the_jackknife_of_logarithms(
-    count: int, families: tuple[str, ...], independent: float | None, factor: float, df: float
-) -> None:
-    def value(rows: np.ndarray) -> float:
-        return 0.4 + 0.1 * math.cos(float(rows.sum()))
+    ]:
 
-    names = list(families) or [m % MOST_UNITS for m in range(count)]
-    units = sorted(set(names))
-    logs = [
-        math.log(1 - value(np.array([m for m in range(count) if names[m] != unit])))
-        for unit in units
-    ]
-    square = sum((each - np.mean(logs)) ** 2 for each in logs) * (len(units) - 1) / len(units)
-    bare = psy.Coefficient(0.45, n=count, level=0.9)
-    result = psy.at_least(bare, value, relatives=psy.Relatives(families, independent))
-    reach = stats.t.ppf(0.9, df) * math.sqrt(square * factor)
-    assert result.low == pytest.approx(max(-1, 1 - 0.55 * math.exp(reach)))
-    assert (result.value, result.high, result.n) == (0.45, math.inf, count)
-    size = min(independent or len(set(names)) if families else independent or count, count)
-    counted = f", n_eff {size:.4g}" if size < count else ""
-    whom = "families" if families and len(units) < count else "respondents"
-    assert result.method == f"{whom} left out, log(1 - r), one-sided{counted}"
+        def value(rows: np.ndarray) -> float:
+            return 0.4 + 0.1 * math.cos(float(rows.sum()))
+
+        names = list(families) or [m % MOST_UNITS for m in range(count)]
+        units = sorted(set(names))
+        logs = [
+            math.log(1 - value(np.array([m for m in range(count) if names[m] != unit])))
+            for unit in units
+        ]
+        square = sum((each - np.mean(logs)) ** 2 for each in logs) * (len(units) - 1) / len(units)
+        bare = psy.Coefficient(0.45, n=count, level=0.9)
+        result = psy.at_least(bare, value, relatives=psy.Relatives(families, independent))
+        reach = stats.t.ppf(0.9, df) * math.sqrt(square * factor)
+        assert result.low == pytest.approx(max(-1, 1 - 0.55 * math.exp(reach)))
+        assert (result.value, result.high, result.n) == (0.45, math.inf, count)
+        size = min(independent or len(set(names)) if families else independent or count, count)
+        counted = f", n_eff {size:.4g}" if size < count else ""
+        whom = "families" if families and len(units) < count else "respondents"
+        assert result.method == f"{whom} left out, log(1 - r), one-sided{counted}"
 
 
 def test_two_independent_respondents_do_not_show_the_tail_of_scores() -> None:
@@ -121,24 +117,19 @@ def test_a_correlation_without_attenuation_keeps_the_observed_bound_in_proportio
         assert stretched(true, psy.Coefficient(value, low)) is true
 
 
-@pytest.mark.parametrize(
-    ("own", "fixed", "expected"),
-    [
+def test_a_bound_for_others_holds_that_for_these() -> None:
+    for own, fixed, expected in [
         ((0.4, 0.6), (0.45, 0.55), (0.4, 0.6)),
         ((0.4, 0.6), (0.3, 0.7), (0.3, 0.7)),
         ((0.4, 0.6), (0.3, 0.5), (0.3, 0.6)),
         ((0.4, math.inf), (0.5, 0.7), (0.4, math.inf)),
         ((0.4, 0.6), (math.nan, 0.7), (0.4, 0.6)),
         ((math.nan, 0.6), (0.3, 0.7), (math.nan, 0.6)),
-    ],
-)
-def test_a_bound_for_others_holds_that_for_these(
-    own: tuple[float, float], fixed: tuple[float, float], expected: tuple[float, float]
-) -> None:
-    value = psy.Coefficient(0.5, *own, fixed=psy.Bounds(*fixed, "items"))
-    wider = psy.never_narrower(value)
-    assert (wider.low, wider.high) == pytest.approx(expected, nan_ok=True)
-    assert wider.fixed == value.fixed
+    ]:
+        value = psy.Coefficient(0.5, *own, fixed=psy.Bounds(*fixed, "items"))
+        wider = psy.never_narrower(value)
+        assert (wider.low, wider.high) == pytest.approx(expected, nan_ok=True)
+        assert wider.fixed == value.fixed
 
 
 Sets = Callable[[np.ndarray], float]
@@ -157,9 +148,8 @@ FAR = [9.0, *[0.0] * 7]
 """Scores of which the first respondent has nearly all the leverage."""
 
 
-@pytest.mark.parametrize(
-    ("whole", "first", "goal", "scores", "dominant"),
-    [
+def test_one_respondent_dominates_where_a_decision_hangs_on_it() -> None:
+    for whole, first, goal, scores, dominant in [
         (0.91, 0.895, 0.9, FAR, True),
         (0.9, 0.885, 0.9, FAR, True),
         (0.885, 0.9, 0.9, FAR, True),
@@ -175,20 +165,16 @@ FAR = [9.0, *[0.0] * 7]
         (1.0, 0.5, 0.2, (), True),
         (1.0, 0.995, 0.2, (), False),
         (-0.93, 0.3, 0.9, (), True),
-    ],
-)
-def test_one_respondent_dominates_where_a_decision_hangs_on_it(
-    whole: float, first: float, goal: float, scores: Sequence[float], dominant: bool
-) -> None:
-    result = psy.leave_one_out(of_sets(8, whole, {(0,): first}), 8, scores=scores, goal=goal)
-    assert result.flags == (("DOMINANT_MODEL",) if dominant else ())
-    assert (result.value, result.strongest, result.pair) == (whole, 0, (-1, -1))
-    assert (result.low, result.high) == (min(whole, first), max(whole, first))
-    assert result.change == pytest.approx(abs(whole - first))
-    assert result.without == (first, *[whole] * 7)
-    if goal == 0.9:
-        again = psy.leave_one_out(of_sets(8, whole, {(0,): first}), 8, scores=scores)
-        assert again.flags == result.flags
+    ]:
+        result = psy.leave_one_out(of_sets(8, whole, {(0,): first}), 8, scores=scores, goal=goal)
+        assert result.flags == (("DOMINANT_MODEL",) if dominant else ())
+        assert (result.value, result.strongest, result.pair) == (whole, 0, (-1, -1))
+        assert (result.low, result.high) == (min(whole, first), max(whole, first))
+        assert result.change == pytest.approx(abs(whole - first))
+        assert result.without == (first, *[whole] * 7)
+        if goal == 0.9:
+            again = psy.leave_one_out(of_sets(8, whole, {(0,): first}), 8, scores=scores)
+            assert again.flags == result.flags
 
 
 def test_two_respondents_dominate_together() -> None:
@@ -274,12 +260,12 @@ def test_relatives_are_those_of_the_respondents_that_are_counted() -> None:
     assert left_out(lambda rows: float(rows.sum()), 3).tolist() == [3, 2, 1]
 
 
-@pytest.mark.parametrize("count", [5, 8, 20])
-@pytest.mark.parametrize("size", [None, 2.5, 12.0])
-def test_the_error_of_a_logarithm_of_a_variance_by_bonett(count: int, size: float | None) -> None:
-    scores = np.random.default_rng(count).gamma(1.0, 1.0, count)
-    expected = kurtosis_error(scores, size or count)
-    assert log_variance_error(scores, size) == pytest.approx(expected)
+def test_the_error_of_a_logarithm_of_a_variance_by_bonett() -> None:
+    for count in [5, 8, 20]:
+        for size in [None, 2.5, 12.0]:
+            scores = np.random.default_rng(count).gamma(1.0, 1.0, count)
+            expected = kurtosis_error(scores, size or count)
+            assert log_variance_error(scores, size) == pytest.approx(expected)
 
 
 def test_five_families_and_eight_respondents_are_enough() -> None:

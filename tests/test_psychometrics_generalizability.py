@@ -289,84 +289,85 @@ def ends_of_ting(parts: list[float], df: list[int], level: float) -> tuple[float
     return max(0.0, value - low), max(0.0, value + high)
 
 
-@pytest.mark.parametrize("level", [0.8, 0.95])
-@pytest.mark.parametrize(
-    ("parts", "df"),
-    [
-        ([0.6, -0.1], [9, 81]),
-        ([0.6], [9]),
-        ([0.6, 0.2, -0.1, -0.3], [9, 4, 81, 12]),
-        ([0.1, -0.6], [9, 81]),
-        ([0.6, 0.0, -0.1], [9, 1, 81]),
-        ([2.0, -0.01], [2, 3]),
-    ],
-)
-def test_a_difference_of_mean_squares_has_tings_ends(
-    parts: list[float], df: list[int], level: float
-) -> None:
-    known = [(c, n) for c, n in zip(parts, df, strict=True) if c]
-    expected = ends_of_ting([c for c, _ in known], [n for _, n in known], level)
-    assert difference_bounds(parts, df, level) == pytest.approx(expected)
-    # alone, the ends are those of the chi-square
-    if len(parts) == 1:
-        n, tail = df[0], (1 - level) / 2
-        chi = parts[0] * n / stats.chi2.ppf([1 - tail, tail], n)
-        assert difference_bounds(parts, df, level) == pytest.approx(tuple(chi))
-    if level == 0.95:
-        assert difference_bounds(parts, df) == pytest.approx(expected)
-    assert difference_bounds([0.0, 0.0], [3, 4], level) == (0, 0)
-    assert difference_bounds([-0.5], [3], level) == (0, 0)
+def test_a_difference_of_mean_squares_has_tings_ends() -> None:
+    for level in [0.8, 0.95]:
+        for parts, df in [
+            ([0.6, -0.1], [9, 81]),
+            ([0.6], [9]),
+            ([0.6, 0.2, -0.1, -0.3], [9, 4, 81, 12]),
+            ([0.1, -0.6], [9, 81]),
+            ([0.6, 0.0, -0.1], [9, 1, 81]),
+            ([2.0, -0.01], [2, 3]),
+        ]:
+            known = [(c, n) for c, n in zip(parts, df, strict=True) if c]
+            expected = ends_of_ting([c for c, _ in known], [n for _, n in known], level)
+            assert difference_bounds(parts, df, level) == pytest.approx(expected)
+            # alone, the ends are those of the chi-square
+            if len(parts) == 1:
+                n, tail = df[0], (1 - level) / 2
+                chi = parts[0] * n / stats.chi2.ppf([1 - tail, tail], n)
+                assert difference_bounds(parts, df, level) == pytest.approx(tuple(chi))
+            if level == 0.95:
+                assert difference_bounds(parts, df) == pytest.approx(expected)
+            assert difference_bounds([0.0, 0.0], [3, 4], level) == (0, 0)
+            assert difference_bounds([-0.5], [3], level) == (0, 0)
 
 
-@pytest.mark.parametrize("level", [0.8, 0.95])
-@pytest.mark.parametrize("missing", [False, True])
-def test_components_have_the_errors_and_ends_of_a_balanced_design(
-    missing: bool, level: float
-) -> None:
+def test_components_have_the_errors_and_ends_of_a_balanced_design() -> None:
     """Two items a picture, or unequally many with cells missing: the mean squares are those that
     the components would make, E MS_s = sum over t that contain s of (cells of t) sigma2_t.
     """
-    rng = np.random.default_rng(6)
-    pictures = np.array([0, 0, 0, 1, 2, 2, 2]) if missing else np.repeat([0, 1, 2], 2)
-    x = (
-        2 * rng.normal(size=(5, 1))
-        + rng.normal(size=(5, len(pictures)))
-        + rng.normal(size=3)[pictures]
-    )
-    if missing:
-        x[1, 2] = x[3, 5] = np.nan
-    study = psy.g_study(x, ["m", "i"], nested={"i": ("c", pictures)}, level=level)
-    cells = int(np.isfinite(x).sum())
-    items = len(pictures)
-    # what an effect's levels are, and which effects it lies in: an item implies its picture
-    inside = {"m": "m", "c": "c", "i": "ic", "mc": "mc", "mi": "mic"}
-    levels = {"m": 5, "c": 3, "i": items, "mc": 15, "mi": cells}
-    df = {"m": 4, "c": 2, "i": items - 3, "mc": 8}
-    df["mi"] = cells - 1 - sum(df.values())
-    raw = {name: study.component(*name).raw for name in inside}
-    above = {s: [t for t in inside if set(inside[s]) <= set(inside[t])] for s in inside}
-    squares = {s: max(0.0, sum(cells / levels[t] * raw[t] for t in above[s])) for s in inside}
-    names = list(inside)
-    matrix = np.array([[cells / levels[t] if t in above[s] else 0 for t in names] for s in names])
-    inverse = np.linalg.inv(matrix)
-    whole = sum(max(0.0, value) for value in raw.values())
-    for place, name in enumerate(names):
-        component = study.component(*name)
-        parts = [inverse[place, k] * squares[t] for k, t in enumerate(names)]
-        free = [df[t] for t in names]
-        assert (component.df, component.mean_square) == pytest.approx((df[name], squares[name]))
-        variance = sum(2 * part**2 / (n + 2) for part, n in zip(parts, free, strict=True))
-        assert component.se == pytest.approx(math.sqrt(variance))
-        known = [(c, n) for c, n in zip(parts, free, strict=True) if abs(c) > 1e-12]
-        low, high = ends_of_ting([c for c, _ in known], [n for _, n in known], level)
-        cut = max(0.0, component.raw)
-        assert (component.low, component.high) == pytest.approx((min(low, cut), max(high, cut)))
-        assert (component.value, component.share) == pytest.approx((cut, cut / whole))
-        assert component.flags == (("NEGATIVE_COMPONENT",) if component.raw < 0 else ())
-    crowd = sum(n**2 for n in np.bincount(pictures)) / items
-    assert study.nested == (("i", "c", 3, pytest.approx(crowd)),)
-    assert (study.sizes, study.facets, study.level) == ((5, items), ("m", "i"), level)
-    assert (study.observations, study.mean) == (cells, pytest.approx(np.nanmean(x)))
+    for level in [0.8, 0.95]:
+        for missing in [False, True]:
+            rng = np.random.default_rng(6)
+            pictures = np.array([0, 0, 0, 1, 2, 2, 2]) if missing else np.repeat([0, 1, 2], 2)
+            x = (
+                2 * rng.normal(size=(5, 1))
+                + rng.normal(size=(5, len(pictures)))
+                + rng.normal(size=3)[pictures]
+            )
+            if missing:
+                x[1, 2] = x[3, 5] = np.nan
+            study = psy.g_study(x, ["m", "i"], nested={"i": ("c", pictures)}, level=level)
+            cells = int(np.isfinite(x).sum())
+            items = len(pictures)
+            # what an effect's levels are, and which effects it lies in: an item implies its picture
+            inside = {"m": "m", "c": "c", "i": "ic", "mc": "mc", "mi": "mic"}
+            levels = {"m": 5, "c": 3, "i": items, "mc": 15, "mi": cells}
+            df = {"m": 4, "c": 2, "i": items - 3, "mc": 8}
+            df["mi"] = cells - 1 - sum(df.values())
+            raw = {name: study.component(*name).raw for name in inside}
+            above = {s: [t for t in inside if set(inside[s]) <= set(inside[t])] for s in inside}
+            squares = {
+                s: max(0.0, sum(cells / levels[t] * raw[t] for t in above[s])) for s in inside
+            }
+            names = list(inside)
+            matrix = np.array(
+                [[cells / levels[t] if t in above[s] else 0 for t in names] for s in names]
+            )
+            inverse = np.linalg.inv(matrix)
+            whole = sum(max(0.0, value) for value in raw.values())
+            for place, name in enumerate(names):
+                component = study.component(*name)
+                parts = [inverse[place, k] * squares[t] for k, t in enumerate(names)]
+                free = [df[t] for t in names]
+                assert (component.df, component.mean_square) == pytest.approx(
+                    (df[name], squares[name])
+                )
+                variance = sum(2 * part**2 / (n + 2) for part, n in zip(parts, free, strict=True))
+                assert component.se == pytest.approx(math.sqrt(variance))
+                known = [(c, n) for c, n in zip(parts, free, strict=True) if abs(c) > 1e-12]
+                low, high = ends_of_ting([c for c, _ in known], [n for _, n in known], level)
+                cut = max(0.0, component.raw)
+                assert (component.low, component.high) == pytest.approx(
+                    (min(low, cut), max(high, cut))
+                )
+                assert (component.value, component.share) == pytest.approx((cut, cut / whole))
+                assert component.flags == (("NEGATIVE_COMPONENT",) if component.raw < 0 else ())
+            crowd = sum(n**2 for n in np.bincount(pictures)) / items
+            assert study.nested == (("i", "c", 3, pytest.approx(crowd)),)
+            assert (study.sizes, study.facets, study.level) == ((5, items), ("m", "i"), level)
+            assert (study.observations, study.mean) == (cells, pytest.approx(np.nanmean(x)))
 
 
 def a_study(**changes: object) -> psy.GStudy:
@@ -385,31 +386,26 @@ def a_study(**changes: object) -> psy.GStudy:
     return psy.GStudy(**settings)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "items", "runs", "pictures"),
-    [
+def test_a_decision_study_divides_each_component_by_its_levels() -> None:
+    for sizes, items, runs, pictures in [
         (None, 12, 2, 4),
         ({"i": 30}, 30, 2, 10),
         ({"i": 30, "c": 5}, 30, 2, 5),
         ({"c": 6, "k": 1}, 12, 1, 6),
         ({"k": 7.5}, 12, 7.5, 4),
-    ],
-)
-def test_a_decision_study_divides_each_component_by_its_levels(
-    sizes: dict[str, float] | None, items: float, runs: float, pictures: float
-) -> None:
-    design = psy.d_study(a_study(), sizes)
-    relative = 0.6 / pictures + (0.9 + 0.1) / items + 1.1 / (items * runs)
-    absolute = relative + 0.4 / pictures + 0.3 / items + 0.2 / runs + 0.7 / (items * runs)
-    assert (design.universe, design.relative, design.absolute) == pytest.approx(
-        (2.0, relative, absolute)
-    )
-    assert (design.g, design.phi) == pytest.approx((2 / (2 + relative), 2 / (2 + absolute)))
-    assert design.sizes == (("i", items), ("k", runs))
-    assert psy.d_study(a_study(), {"i": 1, "k": 1}).status == "ok"
-    for wrong in ({"m": 3}, {"f": 3}, {"x": 3}, {"i": 0.9}, {"c": 0}):
-        with pytest.raises(ValueError, match=next(iter(wrong))):
-            psy.d_study(a_study(), wrong)
+    ]:
+        design = psy.d_study(a_study(), sizes)
+        relative = 0.6 / pictures + (0.9 + 0.1) / items + 1.1 / (items * runs)
+        absolute = relative + 0.4 / pictures + 0.3 / items + 0.2 / runs + 0.7 / (items * runs)
+        assert (design.universe, design.relative, design.absolute) == pytest.approx(
+            (2.0, relative, absolute)
+        )
+        assert (design.g, design.phi) == pytest.approx((2 / (2 + relative), 2 / (2 + absolute)))
+        assert design.sizes == (("i", items), ("k", runs))
+        assert psy.d_study(a_study(), {"i": 1, "k": 1}).status == "ok"
+        for wrong in ({"m": 3}, {"f": 3}, {"x": 3}, {"i": 0.9}, {"c": 0}):
+            with pytest.raises(ValueError, match=next(iter(wrong))):
+                psy.d_study(a_study(), wrong)
 
 
 def test_a_decision_study_needs_something_that_varies() -> None:

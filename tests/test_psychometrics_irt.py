@@ -401,3 +401,18 @@ def test_a_model_is_refused_for_what_it_cannot_fit() -> None:
     # items of which no two go together have no common slope
     against = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, 0, 1], [0, 1, 1]] * 6)
     assert psy.item_response(against).status == "degenerate"
+
+
+def test_an_item_that_a_single_respondent_passes_or_fails_has_a_place() -> None:
+    x = a_scale(18, 40)[:, :9]
+    x[5] = 0
+    edge = np.tile(np.arange(40) == 7, (4, 1)).T.astype(float)
+    edge[:, 1] = 1 - edge[:, 1]
+    edge[:, 2], edge[:, 3] = 0, 1
+    fitted = psy.item_response(np.column_stack([x, edge]))
+    assert np.isfinite(fitted.intercept).tolist() == [*[True] * 11, False, False]
+    assert fitted.intercept[9] < min(fitted.intercept[:9])
+    assert fitted.intercept[10] > max(fitted.intercept[:9])
+    # nobody is asked the last item but those who pass it
+    some = np.where(np.arange(40) < 5, 1.0, math.nan)
+    assert math.isnan(psy.item_response(np.column_stack([x, some])).intercept[9])

@@ -54,25 +54,28 @@ def test_reliabilities_are_lengthened_by_spearman_and_brown() -> None:
     assert lost == pytest.approx([NAN, NAN, NAN, 0.75], nan_ok=True)
 
 
-@pytest.mark.parametrize("level", [0.8, 0.95])
-@pytest.mark.parametrize(("x", "y"), [(0.9, 0.8), (0.2, 0.7), (-0.3, 0.4), (0.5, 0.5)])
-def test_the_interval_of_a_difference_leaves_out_0_where_the_test_rejects(
-    x: float, y: float, level: float
-) -> None:
-    for error, df in ((0.1, 9.0), (0.3, 4.5)):
-        result = on_fisher_scale(x, y, error, df, 7, "how", level)
-        gap = math.atanh(x) - math.atanh(y)
-        p = 2 * stats.t.sf(abs(gap) / error, df)
-        assert (result.p, result.error) == pytest.approx((p, error))
-        assert (result.p < 1 - level) == (result.low > 0 or result.high < 0)
-        middle = math.atanh(x) - gap / 2
-        for end, side in ((result.low, -1), (result.high, 1)):
-            moved = gap + side * stats.t.ppf(0.5 + level / 2, df) * error
-            assert end == pytest.approx(
-                math.tanh(middle + moved / 2) - math.tanh(middle - moved / 2)
-            )
-        assert (result.first, result.second, result.difference) == (x, y, x - y)
-        assert (result.n, result.method, result.level, result.status) == (7, "how", level, "ok")
+def test_the_interval_of_a_difference_leaves_out_0_where_the_test_rejects() -> None:
+    for level in [0.8, 0.95]:
+        for x, y in [(0.9, 0.8), (0.2, 0.7), (-0.3, 0.4), (0.5, 0.5)]:
+            for error, df in ((0.1, 9.0), (0.3, 4.5)):
+                result = on_fisher_scale(x, y, error, df, 7, "how", level)
+                gap = math.atanh(x) - math.atanh(y)
+                p = 2 * stats.t.sf(abs(gap) / error, df)
+                assert (result.p, result.error) == pytest.approx((p, error))
+                assert (result.p < 1 - level) == (result.low > 0 or result.high < 0)
+                middle = math.atanh(x) - gap / 2
+                for end, side in ((result.low, -1), (result.high, 1)):
+                    moved = gap + side * stats.t.ppf(0.5 + level / 2, df) * error
+                    assert end == pytest.approx(
+                        math.tanh(middle + moved / 2) - math.tanh(middle - moved / 2)
+                    )
+                assert (result.first, result.second, result.difference) == (x, y, x - y)
+                assert (result.n, result.method, result.level, result.status) == (
+                    7,
+                    "how",
+                    level,
+                    "ok",
+                )
 
 
 @pytest.mark.parametrize("statistic", ["pearson", "icc_a1", "rho_g"])

@@ -376,9 +376,8 @@ def test_items_agree_where_both_scores_are_there() -> None:
     assert psy.item_agreement([[1, 7]], [[1, NAN]]).agreement == (1,)
 
 
-@pytest.mark.parametrize(
-    ("counts", "agreement", "kappa"),
-    [
+def test_kappa_of_counts_by_hand() -> None:
+    for counts, agreement, kappa in [
         ((2, 0, 0, 2), 1, 1),
         ((0, 2, 2, 0), 0, -1),
         ((1, 1, 1, 1), 0.5, 0),
@@ -387,11 +386,9 @@ def test_items_agree_where_both_scores_are_there() -> None:
         ((0, 0, 0, 5), 1, NAN),
         ((0, 5, 0, 0), 0, 0),
         ((0, 0, 0, 0), NAN, NAN),
-    ],
-)
-def test_kappa_of_counts_by_hand(counts: tuple[int, ...], agreement: float, kappa: float) -> None:
-    assert float(agreement_of_counts(*counts)) == pytest.approx(agreement, nan_ok=True)
-    assert float(kappa_of_counts(*counts)) == pytest.approx(kappa, nan_ok=True)
+    ]:
+        assert float(agreement_of_counts(*counts)) == pytest.approx(agreement, nan_ok=True)
+        assert float(kappa_of_counts(*counts)) == pytest.approx(kappa, nan_ok=True)
 
 
 def test_an_icc_is_made_of_mean_squares() -> None:
@@ -470,36 +467,45 @@ def test_respondents_who_do_not_differ_have_no_icc() -> None:
     assert shifted.ms_columns == pytest.approx(0.135)
 
 
-@pytest.mark.parametrize("k", [2, 3, 10])
-@pytest.mark.parametrize("value", [-0.09, 0.0, 0.4, 1.0])
-def test_the_mean_of_scores_is_lengthened_by_spearman_and_brown(k: int, value: float) -> None:
-    def longer(r: float) -> float:
-        return k * r / (1 + (k - 1) * r)
+def test_the_mean_of_scores_is_lengthened_by_spearman_and_brown() -> None:
+    for k in [2, 3, 10]:
+        for value in [-0.09, 0.0, 0.4, 1.0]:
 
-    single = psy.Coefficient(
-        value, -0.05, math.inf, 9, 0.9, "m", fixed=psy.Bounds(-0.02, 0.9, "f"), se=0.1, raw=0.2
-    )
-    mean = psy.icc_of_mean(single, k)
-    assert (mean.value, mean.low) == pytest.approx((longer(value), longer(-0.05)))
-    assert (mean.high, mean.n, mean.level, mean.method) == (math.inf, 9, 0.9, "m")
-    assert mean.fixed is not None
-    assert (mean.fixed.low, mean.fixed.high) == pytest.approx((longer(-0.02), longer(0.9)))
-    assert np.isnan([mean.se, mean.raw]).all()
-    lowest = -1 / (k - 1)
-    open_ended = psy.icc_of_mean(
-        psy.Coefficient(value, lowest, 0.9, fixed=psy.Bounds(lowest, 0.9, "f")), k
-    )
-    assert np.isnan([open_ended.low, open_ended.high]).all()
-    assert open_ended.fixed is None
-    none = psy.icc_of_mean(psy.Coefficient(lowest, n=9), k)
-    assert (none.status, none.n) == ("degenerate", 9)
-    for untouched in (psy.Coefficient.absent("insufficient", "few", 2), single):
-        assert psy.icc_of_mean(untouched, 1) is untouched
-    doubtful = psy.Coefficient(0.4, n=9, status="not_informative", reason="why")
-    assert psy.icc_of_mean(doubtful, k).value == pytest.approx(longer(0.4))
-    assert psy.icc_of_mean(doubtful, k).status == "not_informative"
-    few = psy.Coefficient.absent("insufficient", "few", 2)
-    assert psy.icc_of_mean(few, k) is few
+            def longer(r: float, k: int = k) -> float:
+                return k * r / (1 + (k - 1) * r)
+
+            single = psy.Coefficient(
+                value,
+                -0.05,
+                math.inf,
+                9,
+                0.9,
+                "m",
+                fixed=psy.Bounds(-0.02, 0.9, "f"),
+                se=0.1,
+                raw=0.2,
+            )
+            mean = psy.icc_of_mean(single, k)
+            assert (mean.value, mean.low) == pytest.approx((longer(value), longer(-0.05)))
+            assert (mean.high, mean.n, mean.level, mean.method) == (math.inf, 9, 0.9, "m")
+            assert mean.fixed is not None
+            assert (mean.fixed.low, mean.fixed.high) == pytest.approx((longer(-0.02), longer(0.9)))
+            assert np.isnan([mean.se, mean.raw]).all()
+            lowest = -1 / (k - 1)
+            open_ended = psy.icc_of_mean(
+                psy.Coefficient(value, lowest, 0.9, fixed=psy.Bounds(lowest, 0.9, "f")), k
+            )
+            assert np.isnan([open_ended.low, open_ended.high]).all()
+            assert open_ended.fixed is None
+            none = psy.icc_of_mean(psy.Coefficient(lowest, n=9), k)
+            assert (none.status, none.n) == ("degenerate", 9)
+            for untouched in (psy.Coefficient.absent("insufficient", "few", 2), single):
+                assert psy.icc_of_mean(untouched, 1) is untouched
+            doubtful = psy.Coefficient(0.4, n=9, status="not_informative", reason="why")
+            assert psy.icc_of_mean(doubtful, k).value == pytest.approx(longer(0.4))
+            assert psy.icc_of_mean(doubtful, k).status == "not_informative"
+            few = psy.Coefficient.absent("insufficient", "few", 2)
+            assert psy.icc_of_mean(few, k) is few
 
 
 def test_concordance_is_correlation_times_accuracy() -> None:
@@ -523,69 +529,74 @@ def test_concordance_is_correlation_times_accuracy() -> None:
     assert psy.concordance(x, x + rng.normal(size=9), level=0.8).ccc.level == 0.8
 
 
-@pytest.mark.parametrize(("respondents", "administrations"), [(3, 2), (4, 3), (9, 5)])
-def test_w_stands_for_the_mean_rank_correlation(respondents: int, administrations: int) -> None:
-    x = np.random.default_rng(23).normal(size=(respondents, administrations))
-    pairs = combinations(range(administrations), 2)
-    mean = np.mean([stats.spearmanr(x[:, a], x[:, b]).statistic for a, b in pairs])
-    study = psy.kendall_w(x)
-    assert study.mean_spearman == pytest.approx(mean)
-    assert study.w.value == pytest.approx((1 + (administrations - 1) * mean) / administrations)
-    # ties are corrected as in Friedman's test
-    tied = np.round(x)
-    if not (np.ptp(tied, axis=0) == 0).any() and administrations > 2:
-        friedman = stats.friedmanchisquare(*tied).statistic
-        expected = friedman / (administrations * (respondents - 1))
-        assert psy.kendall_w(tied).w.value == pytest.approx(expected)
-    few = psy.kendall_w(x[:2]), psy.kendall_w(x[:, :1])
-    assert {study.w.status for study in few} == {"insufficient"}
-    assert [study.w.n for study in few] == [2, respondents]
-    equal = psy.kendall_w(np.column_stack([x, np.ones(respondents)]))
-    assert (equal.w.status, equal.w.n) == ("degenerate", respondents)
-    assert math.isnan(equal.mean_spearman)
+def test_w_stands_for_the_mean_rank_correlation() -> None:
+    for respondents, administrations in [(3, 2), (4, 3), (9, 5)]:
+        x = np.random.default_rng(23).normal(size=(respondents, administrations))
+        pairs = combinations(range(administrations), 2)
+        mean = np.mean([stats.spearmanr(x[:, a], x[:, b]).statistic for a, b in pairs])
+        study = psy.kendall_w(x)
+        assert study.mean_spearman == pytest.approx(mean)
+        assert study.w.value == pytest.approx((1 + (administrations - 1) * mean) / administrations)
+        # ties are corrected as in Friedman's test
+        tied = np.round(x)
+        if not (np.ptp(tied, axis=0) == 0).any() and administrations > 2:
+            friedman = stats.friedmanchisquare(*tied).statistic
+            expected = friedman / (administrations * (respondents - 1))
+            assert psy.kendall_w(tied).w.value == pytest.approx(expected)
+        few = psy.kendall_w(x[:2]), psy.kendall_w(x[:, :1])
+        assert {study.w.status for study in few} == {"insufficient"}
+        assert [study.w.n for study in few] == [2, respondents]
+        equal = psy.kendall_w(np.column_stack([x, np.ones(respondents)]))
+        assert (equal.w.status, equal.w.n) == ("degenerate", respondents)
+        assert math.isnan(equal.mean_spearman)
 
 
-@pytest.mark.parametrize("size", [1.0, 1.99, 2.0, 2.5, 7.0, 99.0])
-@pytest.mark.parametrize(("level", "multiplier"), [(0.95, 1.96), (0.8, 2.5)])
-def test_limits_of_agreement_are_known_as_well_as_the_independent_respondents_say(
-    size: float, level: float, multiplier: float
-) -> None:
-    x = np.array([1.0, 2.0, 4.0, 5.0, 9.0, NAN, 7.0, 3.0])
-    y = np.array([1.5, 2.0, 4.7, 5.2, 9.9, 4.0, NAN, 2.8])
-    study = psy.bland_altman(x, y, n_effective=size, level=level, multiplier=multiplier)
-    both = [0, 1, 2, 3, 4, 7]
-    d, mean = y[both] - x[both], (x[both] + y[both]) / 2
-    s, size = d.std(ddof=1), min(size, 6)
-    ends = study.bias.value, study.lower.value, study.upper.value, study.deviation
-    assert ends == pytest.approx(
-        (d.mean(), d.mean() - multiplier * s, d.mean() + multiplier * s, s)
-    )
-    line = stats.linregress(mean, d)
-    assert (study.slope.value, study.slope.n, study.slope.level) == pytest.approx(
-        (line.slope, 6, level)
-    )
-    assert {part.n for part in (study.bias, study.lower, study.upper)} == {6}
-    assert {part.level for part in (study.bias, study.lower, study.upper)} == {level}
-    if size > 2:
-        half = stats.t.ppf(0.5 + level / 2, size - 2) * line.stderr * math.sqrt(6 / size)
-        assert (study.slope.high - line.slope, line.slope - study.slope.low) == pytest.approx(
-            (half, half)
-        )
-    else:
-        assert np.isnan([study.slope.low, study.slope.high, study.slope.se]).all()
-    if size < 2:
-        for part in (study.bias, study.lower, study.upper):
-            assert np.isnan([part.low, part.high]).all()
-        return
-    root = math.sqrt(size)
-    half = stats.t.ppf(0.5 + level / 2, size - 1) * s / root
-    assert (study.bias.low, study.bias.high) == pytest.approx((d.mean() - half, d.mean() + half))
-    near, far = (
-        s * stats.nct.ppf(tail, size - 1, multiplier * root) / root
-        for tail in (0.5 - level / 2, 0.5 + level / 2)
-    )
-    assert (study.upper.low, study.upper.high) == pytest.approx((d.mean() + near, d.mean() + far))
-    assert (study.lower.low, study.lower.high) == pytest.approx((d.mean() - far, d.mean() - near))
+def test_limits_of_agreement_are_known_as_well_as_the_independent_respondents_say() -> None:
+    for size in [1.0, 1.99, 2.0, 2.5, 7.0, 99.0]:
+        for level, multiplier in [(0.95, 1.96), (0.8, 2.5)]:
+            x = np.array([1.0, 2.0, 4.0, 5.0, 9.0, NAN, 7.0, 3.0])
+            y = np.array([1.5, 2.0, 4.7, 5.2, 9.9, 4.0, NAN, 2.8])
+            study = psy.bland_altman(x, y, n_effective=size, level=level, multiplier=multiplier)
+            both = [0, 1, 2, 3, 4, 7]
+            d, mean = y[both] - x[both], (x[both] + y[both]) / 2
+            s, size = d.std(ddof=1), min(size, 6)
+            ends = study.bias.value, study.lower.value, study.upper.value, study.deviation
+            assert ends == pytest.approx(
+                (d.mean(), d.mean() - multiplier * s, d.mean() + multiplier * s, s)
+            )
+            line = stats.linregress(mean, d)
+            assert (study.slope.value, study.slope.n, study.slope.level) == pytest.approx(
+                (line.slope, 6, level)
+            )
+            assert {part.n for part in (study.bias, study.lower, study.upper)} == {6}
+            assert {part.level for part in (study.bias, study.lower, study.upper)} == {level}
+            if size > 2:
+                half = stats.t.ppf(0.5 + level / 2, size - 2) * line.stderr * math.sqrt(6 / size)
+                assert (
+                    study.slope.high - line.slope,
+                    line.slope - study.slope.low,
+                ) == pytest.approx((half, half))
+            else:
+                assert np.isnan([study.slope.low, study.slope.high, study.slope.se]).all()
+            if size < 2:
+                for part in (study.bias, study.lower, study.upper):
+                    assert np.isnan([part.low, part.high]).all()
+                continue
+            root = math.sqrt(size)
+            half = stats.t.ppf(0.5 + level / 2, size - 1) * s / root
+            assert (study.bias.low, study.bias.high) == pytest.approx(
+                (d.mean() - half, d.mean() + half)
+            )
+            near, far = (
+                s * stats.nct.ppf(tail, size - 1, multiplier * root) / root
+                for tail in (0.5 - level / 2, 0.5 + level / 2)
+            )
+            assert (study.upper.low, study.upper.high) == pytest.approx(
+                (d.mean() + near, d.mean() + far)
+            )
+            assert (study.lower.low, study.lower.high) == pytest.approx(
+                (d.mean() - far, d.mean() - near)
+            )
 
 
 def test_differences_without_spread_have_a_bias_and_no_limits() -> None:

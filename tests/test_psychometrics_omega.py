@@ -57,7 +57,7 @@ def closed_form(covariances: np.ndarray, errors: np.ndarray) -> float:
 
 @pytest.mark.parametrize("level", [0.8, 0.95])
 @pytest.mark.parametrize(
-    ("seed", "noise", "m"), [(1, 0.2, 9), (3, 0.5, 9), (1, 1.0, 9), (2, 1.2, 30)]
+    ("seed", "noise", "m"), [(1, 0.2, 9), (1, 0.2, 30), (1, 1.0, 9), (2, 1.2, 30)]
 )
 def test_omega_of_three_types_by_hand(seed: int, noise: float, m: int, level: float) -> None:
     x = world(seed, noise, m)
@@ -99,7 +99,8 @@ def test_omega_of_three_types_by_hand(seed: int, noise: float, m: int, level: fl
         twice += of_scores**2 * product * (2 if t == u else 1)
     whole = float(jackknife_variance(logs))
     half = half_width_without(whole, twice, 12, level)
-    assert twice > 1e-3 * whole
+    # half of the jackknife's variance stays where more would be noise
+    assert (twice < whole / 2) == (noise < 1 and m == 30)
     assert result.fixed is not None
     expected = 1 - (1 - value) * math.exp(half), 1 - (1 - value) * math.exp(-half)
     assert (result.fixed.low, result.fixed.high) == pytest.approx(expected, rel=1e-4)
@@ -160,20 +161,22 @@ def test_a_factor_that_does_not_hold_is_no_omega() -> None:
     assert (types.status, types.flags, types.n) == ("degenerate", ("HEYWOOD",), 7)
 
 
-@pytest.mark.parametrize("true", [(0.8, 0.7, 0.6), (0.9, 0.2, 0.5, 0.4), (0.5, -0.4, 0.6, 0.7)])
-def test_loadings_that_fit_exactly_are_found(true: tuple[float, ...]) -> None:
-    loadings = np.array(true)
-    r = np.outer(loadings, loadings) + np.diag(1 - loadings**2)
-    assert psy.minres_loadings(r) == pytest.approx(loadings, abs=1e-6)
-    # the diagonal is not looked at, and the sign is that of the sum
-    assert psy.minres_loadings(r - np.diag(np.diag(r))) == pytest.approx(loadings, abs=1e-6)
-    turned = np.diag([1, *[-1] * (len(true) - 1)]) @ r @ np.diag([1, *[-1] * (len(true) - 1)])
-    fitted = psy.minres_loadings(turned)
-    assert fitted.sum() >= 0
-    assert np.abs(fitted) == pytest.approx(np.abs(loadings), abs=1e-6)
-    both = psy.minres_loadings(np.stack([r, turned, r]))
-    assert both.shape == (3, len(true))
-    assert both == pytest.approx(np.stack([psy.minres_loadings(r), fitted, psy.minres_loadings(r)]))
+def test_loadings_that_fit_exactly_are_found() -> None:
+    for true in [(0.8, 0.7, 0.6), (0.9, 0.2, 0.5, 0.4), (0.5, -0.4, 0.6, 0.7)]:
+        loadings = np.array(true)
+        r = np.outer(loadings, loadings) + np.diag(1 - loadings**2)
+        assert psy.minres_loadings(r) == pytest.approx(loadings, abs=1e-6)
+        # the diagonal is not looked at, and the sign is that of the sum
+        assert psy.minres_loadings(r - np.diag(np.diag(r))) == pytest.approx(loadings, abs=1e-6)
+        turned = np.diag([1, *[-1] * (len(true) - 1)]) @ r @ np.diag([1, *[-1] * (len(true) - 1)])
+        fitted = psy.minres_loadings(turned)
+        assert fitted.sum() >= 0
+        assert np.abs(fitted) == pytest.approx(np.abs(loadings), abs=1e-6)
+        both = psy.minres_loadings(np.stack([r, turned, r]))
+        assert both.shape == (3, len(true))
+        assert both == pytest.approx(
+            np.stack([psy.minres_loadings(r), fitted, psy.minres_loadings(r)])
+        )
 
 
 def test_loadings_leave_the_smallest_squares() -> None:

@@ -240,29 +240,31 @@ def test_never_narrower_keeps_what_has_no_second_interval() -> None:
     assert psy.never_narrower(value) == value
 
 
-@pytest.mark.parametrize("counted", [None, 3.5, 1.0, 40.0])
-def test_the_variance_of_a_mean_by_loops(counted: float | None) -> None:
-    rng = np.random.default_rng(8)
-    x = rng.normal(0.5, 0.1, 5)
-    left = x[:, None] + 0.01 * rng.normal(size=(5, 12)) + 0.05 * rng.normal(size=12)
-    size = min(counted or 5, 5)
-    over = sum((v - x.mean()) ** 2 for v in x) / 4 / size
-    moved = [[v - row.mean() for v in row] for row in left]
-    common = [sum(moved[m][c] for m in range(5)) / 5 for c in range(12)]
-    items = 11 / 12 * sum(v**2 for v in common)
-    apart = 11 / 12 * sum((moved[m][c] - common[c]) ** 2 for m in range(5) for c in range(12)) / 20
-    result = mean_variance(x, left, n_effective=counted)
-    both = over + items - apart
-    assert both > max(over, items), "none of the three is cut"
-    assert (result.respondents, result.items, result.both) == pytest.approx((over, items, both))
-    assert result.df_items == 11
-    freedom = both**2 / (over**2 / max(size - 1, 1e-9) + items**2 / 11)
-    assert result.df_both == pytest.approx(freedom)
-    for unknown in (None, left[:, :9], np.where(np.arange(12) == 3, np.nan, left)):
-        alone = mean_variance(x, unknown, n_effective=counted)
-        assert (alone.respondents, alone.both) == pytest.approx((over, over))
-        assert alone.df_both == size - 1
-        assert np.isnan([alone.items, alone.df_items]).all()
+def test_the_variance_of_a_mean_by_loops() -> None:
+    for counted in [None, 3.5, 1.0, 40.0]:
+        rng = np.random.default_rng(8)
+        x = rng.normal(0.5, 0.1, 5)
+        left = x[:, None] + 0.01 * rng.normal(size=(5, 12)) + 0.05 * rng.normal(size=12)
+        size = min(counted or 5, 5)
+        over = sum((v - x.mean()) ** 2 for v in x) / 4 / size
+        moved = [[v - row.mean() for v in row] for row in left]
+        common = [sum(moved[m][c] for m in range(5)) / 5 for c in range(12)]
+        items = 11 / 12 * sum(v**2 for v in common)
+        apart = (
+            11 / 12 * sum((moved[m][c] - common[c]) ** 2 for m in range(5) for c in range(12)) / 20
+        )
+        result = mean_variance(x, left, n_effective=counted)
+        both = over + items - apart
+        assert both > max(over, items), "none of the three is cut"
+        assert (result.respondents, result.items, result.both) == pytest.approx((over, items, both))
+        assert result.df_items == 11
+        freedom = both**2 / (over**2 / max(size - 1, 1e-9) + items**2 / 11)
+        assert result.df_both == pytest.approx(freedom)
+        for unknown in (None, left[:, :9], np.where(np.arange(12) == 3, np.nan, left)):
+            alone = mean_variance(x, unknown, n_effective=counted)
+            assert (alone.respondents, alone.both) == pytest.approx((over, over))
+            assert alone.df_both == size - 1
+            assert np.isnan([alone.items, alone.df_items]).all()
 
 
 def test_a_mean_is_known_no_better_than_by_either_way_alone() -> None:
@@ -277,31 +279,35 @@ def test_a_mean_is_known_no_better_than_by_either_way_alone() -> None:
     assert (nothing.df_items, nothing.df_both) == (11, 3)
 
 
-@pytest.mark.parametrize("level", [0.8, 0.95])
-def test_intervals_over_items_are_students_by_the_jackknife(level: float) -> None:
-    left = np.log(0.2) + 0.05 * np.random.default_rng(10).normal(size=11)
-    half = stats.t.ppf(0.5 + level / 2, 10) * math.sqrt(10 / 11 * ((left - left.mean()) ** 2).sum())
-    bounds = error_bounds(0.2, left, level)
-    assert bounds is not None
-    assert (bounds.low, bounds.high) == pytest.approx(
-        (1 - 0.2 * math.exp(half), 1 - 0.2 * math.exp(-half))
-    )
-    assert bounds.level == level
-    for ratio, values in ((0.0, left), (math.nan, left), (0.2, left[:9])):
-        assert error_bounds(ratio, values, level) is None
-    assert error_bounds(0.2, np.append(left, -math.inf), level) is None
-    assert error_bounds(0.2, left[:10], level) is not None
-    plain = linear_bounds(0.3, left, level)
-    assert plain is not None
-    assert (plain.low, plain.high, plain.level) == pytest.approx((0.3 - half, 0.3 + half, level))
-    for value, low, high in ((0.95, 0.95 - half, 1.0), (-0.95, -1.0, -0.95 + half)):
-        cut = linear_bounds(value, left, level)
-        assert cut is not None
-        assert (cut.low, cut.high) == pytest.approx((low, high))
-    assert linear_bounds(0.3, left[:10]) is not None
-    assert linear_bounds(0.3, np.append(left, np.nan)) is None
-    if level == 0.95:
-        assert linear_bounds(0.3, left) == plain
+def test_intervals_over_items_are_students_by_the_jackknife() -> None:
+    for level in [0.8, 0.95]:
+        left = np.log(0.2) + 0.05 * np.random.default_rng(10).normal(size=11)
+        half = stats.t.ppf(0.5 + level / 2, 10) * math.sqrt(
+            10 / 11 * ((left - left.mean()) ** 2).sum()
+        )
+        bounds = error_bounds(0.2, left, level)
+        assert bounds is not None
+        assert (bounds.low, bounds.high) == pytest.approx(
+            (1 - 0.2 * math.exp(half), 1 - 0.2 * math.exp(-half))
+        )
+        assert bounds.level == level
+        for ratio, values in ((0.0, left), (math.nan, left), (0.2, left[:9])):
+            assert error_bounds(ratio, values, level) is None
+        assert error_bounds(0.2, np.append(left, -math.inf), level) is None
+        assert error_bounds(0.2, left[:10], level) is not None
+        plain = linear_bounds(0.3, left, level)
+        assert plain is not None
+        assert (plain.low, plain.high, plain.level) == pytest.approx(
+            (0.3 - half, 0.3 + half, level)
+        )
+        for value, low, high in ((0.95, 0.95 - half, 1.0), (-0.95, -1.0, -0.95 + half)):
+            cut = linear_bounds(value, left, level)
+            assert cut is not None
+            assert (cut.low, cut.high) == pytest.approx((low, high))
+        assert linear_bounds(0.3, left[:10]) is not None
+        assert linear_bounds(0.3, np.append(left, np.nan)) is None
+        if level == 0.95:
+            assert linear_bounds(0.3, left) == plain
 
 
 def test_an_agreement_that_is_undefined_somewhere_has_no_interval() -> None:
@@ -325,30 +331,28 @@ def test_an_agreement_that_is_undefined_somewhere_has_no_interval() -> None:
     assert agreement_bounds(0.7, -np.exp(9.0 * np.arange(12)), x, y) is None, "it reaches too far"
 
 
-@pytest.mark.parametrize("level", [0.8, 0.95])
-@pytest.mark.parametrize("which", ["neither", "first", "other"])
-def test_more_of_the_jackknife_stays_where_scores_crowd_at_a_bound(
-    which: str, level: float
-) -> None:
+def test_more_of_the_jackknife_stays_where_scores_crowd_at_a_bound() -> None:
     """All the noise is found twice, so that the least that stays decides: half, or .8."""
-    rng = np.random.default_rng(12)
-    calm, tight = np.array([0.4, 0.5, 0.6, 0.7]), np.array([0.99, 0.985, 0.97, 0.94])
-    x, y = (
-        (tight if which == name else calm)[:, None] + 0.01 * rng.normal(size=(4, 12))
-        for name in ("first", "other")
-    )
-    left = 0.7 + 0.001 * rng.normal(size=12)
-    whole = 11 / 12 * ((np.log(1 - left) - np.log(1 - left).mean()) ** 2).sum()
-    for scaled in (False, True):
-        least = 0.5 if which == "neither" or scaled else 0.8
-        freedom = max(11 * least**2, 2)
-        half = stats.t.ppf(0.5 + level / 2, freedom) * math.sqrt(whole * least)
-        bounds = agreement_bounds(0.7, left, x, y, scaled=scaled, level=level)
-        assert bounds is not None
-        assert (bounds.low, bounds.high) == pytest.approx(
-            (1 - 0.3 * math.exp(half), 1 - 0.3 * math.exp(-half))
-        )
-        assert bounds.level == level
+    for level in [0.8, 0.95]:
+        for which in ["neither", "first", "other"]:
+            rng = np.random.default_rng(12)
+            calm, tight = np.array([0.4, 0.5, 0.6, 0.7]), np.array([0.99, 0.985, 0.97, 0.94])
+            x, y = (
+                (tight if which == name else calm)[:, None] + 0.01 * rng.normal(size=(4, 12))
+                for name in ("first", "other")
+            )
+            left = 0.7 + 0.001 * rng.normal(size=12)
+            whole = 11 / 12 * ((np.log(1 - left) - np.log(1 - left).mean()) ** 2).sum()
+            for scaled in (False, True):
+                least = 0.5 if which == "neither" or scaled else 0.8
+                freedom = max(11 * least**2, 2)
+                half = stats.t.ppf(0.5 + level / 2, freedom) * math.sqrt(whole * least)
+                bounds = agreement_bounds(0.7, left, x, y, scaled=scaled, level=level)
+                assert bounds is not None
+                assert (bounds.low, bounds.high) == pytest.approx(
+                    (1 - 0.3 * math.exp(half), 1 - 0.3 * math.exp(-half))
+                )
+                assert bounds.level == level
 
 
 def test_effects_stand_in_order_and_levels_are_those_that_were_seen() -> None:

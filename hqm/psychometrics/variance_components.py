@@ -188,11 +188,10 @@ def depths_of(axes: Sequence[Axis], effects: Sequence[Sequence[str]] | None = No
     """The effects as depths, main effects first; the effect of single observations is always the
     last.
     """
-    every = sorted(
-        product(*(range(axis.depth + 1) for axis in axes)),
-        key=lambda d: (sum(map(bool, d)), [-v for v in d]),
-    )
     finest = tuple(axis.depth for axis in axes)
+    every = sorted(
+        product(*(range(depth, -1, -1) for depth in finest)), key=lambda d: sum(map(bool, d))
+    )
     inner = [depth for depth in every if any(depth) and depth != finest]
     if effects is not None:
         names = {
