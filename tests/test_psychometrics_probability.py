@@ -210,6 +210,9 @@ def test_what_probabilities_cannot_tell_has_a_status() -> None:
         assert expected.rho.n == (len(probabilities) if status != "degenerate" else 3)
         assert len(expected.scores) == len(probabilities)
         assert np.isnan(expected.scores).all() == (status != "degenerate")
+    single = psy.expected_retest([[0.9, np.nan], [np.nan, 0.5], [0.2, np.nan]])
+    assert (single.rho.status, single.rho.n) == ("ok", 3)
+    assert single.pairs is not None
     assert "there are 2" in psy.expected_retest(p[:2]).rho.reason
     sure = psy.expected_retest([[1, 1, 0], [1, 0, 0], [0, 0, 0]])
     assert (sure.rho.value, sure.rho.status, sure.rho.n) == (1.0, "not_informative", 3)

@@ -158,8 +158,10 @@ def test_cues_of_a_question_by_hand() -> None:
     assert level.tolist() == numbered.numbers(below)[0].tolist()
     assert count == len(set(below))
     assert levels == {}
-    both = leaks._surface(numbered.Questions.of(["a an x", "the y an", "an a", "z the a"]), None)
-    assert both["articles"][0].tolist() == [0, 1, 0, 2], "which articles, in any order"
+    subsets = ["a", "an", "the", "a an", "the y a", "an the", "the an a", "x", "an z a", "a the"]
+    level, count = leaks._surface(numbered.Questions.of(subsets), None)["articles"]
+    assert level.tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 3, 4], "which articles, in any order"
+    assert count == 8
     long = [" ".join(["so"] * k) for k in (38, 39, 40, 41, 50)]
     assert leaks._surface(numbered.Questions.of(long), None)["number of words"][0].tolist() == [
         0,

@@ -55,7 +55,7 @@ def test_abilities_and_difficulties_solve_their_equations(gaps: float) -> None:
 def test_no_step_is_longer_than_one_logit() -> None:
     """From 0: four right of four would move an ability by 2, one of four by -1."""
     x = np.array([[1.0, 1, 1, 1], [1, 0, 0, 0], [1, 1, 0, np.nan]])
-    fitted = rasch_residuals(x, steps=1)
+    fitted = rasch_residuals(x, iterations=1)
     # 2 is cut at 1; -1; and half an answer over three quarters
     moved = np.array([1.0, -1.0, 0.5 / 0.75])
     ability = moved - moved.mean()
@@ -65,9 +65,9 @@ def test_no_step_is_longer_than_one_logit() -> None:
         seen = np.isfinite(x[:, i])
         step = (x[seen, i] - p[seen]).sum() / ((p * (1 - p))[seen].sum() + 1 / 1.5**2)
         assert fitted.difficulty[i] == pytest.approx(-np.clip(step, -1, 1), abs=1e-6)
-    sure = rasch_residuals([[1.0, 0.0]] * 4, steps=1)
+    sure = rasch_residuals([[1.0, 0.0]] * 4, iterations=1)
     assert sure.difficulty.tolist() == [-1.0, 1.0]
-    again = rasch_residuals([[1.0, 0.0]] * 4, steps=2)
+    again = rasch_residuals([[1.0, 0.0]] * 4, iterations=2)
     assert again.difficulty[1] == pytest.approx(
         1 + (4 * expit(-1) - 1 / 2.25) / (4 * expit(-1) * expit(1) + 1 / 2.25)
     )
@@ -167,19 +167,21 @@ def test_why_types_cannot_be_told_apart() -> None:
     assert "half a type" in status(gap, kinds)[1]
 
 
-def test_the_smallest_own_part_that_is_found_four_times_of_five(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_smallest_own_part_that_is_found_four_times_of_five() -> None:
     """Worlds drawn one by one with the errors of these halves, for one size after the other."""
     worlds, orders, m = 15, 39, 12
-    monkeypatch.setattr(type_strengths, "_WORLDS", worlds)
-    monkeypatch.setattr(type_strengths, "_ORDERS", orders)
     sizes = []
     for seed, items in ((1, 60), (2, 30), (3, 300), (4, 12)):
         fitted = rasch_residuals(made(seed, m, items))
         kinds, side = np.array(["a", "b", "c"] * (items // 3)), np.arange(items) // 3 % 2
         result = type_strengths._visible(
-            fitted, kinds, ["a", "b", "c"], side, np.random.default_rng(seed)
+            fitted,
+            kinds,
+            ["a", "b", "c"],
+            side,
+            np.random.default_rng(seed),
+            replicates=worlds,
+            permutations=orders,
         )
         same = np.random.default_rng(seed)
         own = same.normal(size=(worlds, 3, m)) * math.sqrt(2 / 3)

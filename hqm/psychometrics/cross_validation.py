@@ -340,8 +340,9 @@ def accuracy(hits: Array, cluster: Numbers, level: float) -> Coefficient:
 
 def clustered_gain(difference: Array, cluster: Numbers) -> tuple[float, float]:
     """The mean of the items' differences and its standard error, clusters being the units."""
-    scored = np.ones((1, len(difference)), dtype=bool)
-    mean, error = mean_with_error(*cluster_sums(difference[None], scored, cluster))
+    values = difference[None]
+    scored = np.ones_like(values, dtype=bool)
+    mean, error = mean_with_error(*cluster_sums(values, scored, cluster))
     return float(mean[0]), float(error[0])
 
 

@@ -262,7 +262,8 @@ def leaking(strata: Iterable[Stratum]) -> tuple[Stratum, ...]:
     return tuple(sorted(each, key=lambda s: -s.gain))
 
 
-LEAST_ITEMS, LEAST_CLUSTERS = 20, 5
+LEAST_ITEMS = 20
+LEAST_CLUSTERS = 5
 
 
 def too_few(items: Labelled, inside: Flags | slice = slice(None)) -> str:
@@ -512,8 +513,8 @@ def _surface(asked: Questions | None, ids: Sequence[Hashable] | None) -> _Levels
         tenths = np.unique(np.quantile(number, np.linspace(0.1, 0.9, 9))) if last else number
         cues["letters of the id"] = _numbered([re.sub(r"\d+", "", str(name)) for name in ids])
         cues["tenth of the number"] = _numbered(np.searchsorted(tenths, number, "right").tolist())
-        cues["odd or even number"] = _numbered([int(d[-1]) % 2 if d else -1 for d in last])
-        cues["last digit"] = _numbered([int(d[-1]) % 10 if d else -1 for d in last])
+        cues["odd or even number"] = _numbered([int(d[-1]) % 2 if d else None for d in last])
+        cues["last digit"] = _numbered([int(d[-1]) % 10 if d else None for d in last])
     if asked is not None:
         texts = asked.distinct
         lengths = np.array([len(q) for q in texts], dtype=np.float64)

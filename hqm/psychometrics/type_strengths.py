@@ -22,7 +22,6 @@ FEWEST_ITEMS = 10
 """Items of a type, and abilities from fewer are noise."""
 POWER = 0.8
 LEVEL = 0.05
-_WORLDS, _ORDERS = 200, 199
 _SIZES = np.arange(0.1, 2.01, 0.1)
 _PRIOR = 1.5
 """Standard deviation of difficulties, without which an item that all pass has none."""
@@ -50,7 +49,7 @@ class RaschResiduals:
         return np.asarray(self.ability + step)
 
 
-def rasch_residuals(scores: npt.ArrayLike, steps: int = 100) -> RaschResiduals:
+def rasch_residuals(scores: npt.ArrayLike, iterations: int = 100) -> RaschResiduals:
     """Fit abilities and difficulties together, which few respondents and many items allow.
 
     Difficulties have a normal prior about their mean, with standard deviation 1.5. Scores between 0
@@ -63,7 +62,7 @@ def rasch_residuals(scores: npt.ArrayLike, steps: int = 100) -> RaschResiduals:
     x = shaped(scores, "respondents, items")
     known = np.isfinite(x)
     ability, difficulty = np.zeros(len(x)), np.zeros(x.shape[1])
-    for _ in range(steps):
+    for _ in range(iterations):
         residual, information = _beyond(x, known, ability, difficulty)
         step = residual.sum(axis=1) / (information.sum(axis=1) + 1e-9)
         ability = ability + np.clip(step, -1, 1)
@@ -252,6 +251,9 @@ def _visible(
     kinds: Sequence[str],
     side: Numbers,
     rng: np.random.Generator,
+    *,
+    replicates: int = 200,
+    permutations: int = 199,
 ) -> float:
     """The smallest own standard deviation that is found with 80 % power, from halves with the
     errors of these.
@@ -262,14 +264,14 @@ def _visible(
         for h in (0, 1)
     ]
     # ability is estimated from the type as well, and takes its part of the strength
-    own = math.sqrt(1 - 1 / k) * rng.normal(size=(_WORLDS, k, m))
-    noise = [error * rng.normal(size=(_WORLDS, k, m)) for error in errors]
+    own = math.sqrt(1 - 1 / k) * rng.normal(size=(replicates, k, m))
+    noise = [error * rng.normal(size=(replicates, k, m)) for error in errors]
     # centring and the line leave M - 2 of M degrees of freedom
     basis = np.linalg.qr(np.stack([np.ones(m), fitted.ability], axis=1))[0]
     for size in _SIZES:
         a, b = (size * own + each for each in noise)
         a, b = (each - (each @ basis) @ basis.T for each in (a, b))
-        p = _p_values(np.einsum("wkm,wkn->wmn", a, b), rng, _ORDERS)
+        p = _p_values(np.einsum("wkm,wkn->wmn", a, b), rng, permutations)
         if (p <= LEVEL).mean() >= POWER:
             return float(size)
     return math.inf
@@ -282,7 +284,6 @@ FEWEST_TO_TEST = 10
 """Members of either group: with 5, one logit is found half the time; with 10, nearly always."""
 LARGE = 1.5 / 2.35
 """Logits from which the Educational Testing Service calls a difference large (class C)."""
-_ROUNDS = 10
 
 
 def welch(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[SignificanceTest, float]:
@@ -405,12 +406,17 @@ def differential_functioning(
 
 
 def _purified(
-    fitted: RaschResiduals, places: Sequence[Flags], inside: Flags, tested: bool
+    fitted: RaschResiduals,
+    places: Sequence[Flags],
+    inside: Flags,
+    tested: bool,
+    *,
+    rounds: int = 10,
 ) -> list[Favour]:
     """One group against the others, with the parts that are named out of the comparison."""
     count = len(places)
     clean = np.ones(count, dtype=bool)
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         rows = [_favour(fitted, places, inside, clean, part) for part in range(count)]
         named = holm([row.p for row in rows]) < LEVEL
         # with two parts there is nothing else to compare with
