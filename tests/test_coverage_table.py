@@ -2,11 +2,13 @@
 promises .95 holds it.
 """
 
+import math
 from dataclasses import replace
 
 import pytest
 
 from tests.conftest import NIGHTLY, counts, nightly
+from tests.perf import coverage_table
 from tests.perf.coverage_table import ESTIMATES, LOCATION, simulate
 from tests.perf.coverage_worlds import worlds, worlds_of_others
 
@@ -57,6 +59,16 @@ def test_the_least_for_others_does_not_rest_on_normal_abilities(name: str) -> No
         assert cell.share >= LEAST, (estimate, cell)
 
 
+@pytest.fixture
+def no_truth(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether there is an interval for others does not depend on what holds of them, which takes
+    most of the time.
+    """
+    unknown = dict.fromkeys(ESTIMATES, math.nan)
+    monkeypatch.setattr(coverage_table, "truths_of_others", lambda _world: unknown)
+
+
+@pytest.mark.usefixtures("no_truth")
 @pytest.mark.parametrize(
     ("name", "size"),
     [pytest.param("families of 4", 10, marks=nightly), ("all in one family", 20)],
@@ -70,6 +82,7 @@ def test_few_families_carry_no_interval_for_others(name: str, size: int) -> None
     assert held["alpha", "these"].given == ALWAYS
 
 
+@pytest.mark.usefixtures("no_truth")
 def test_seven_respondents_say_nothing_of_others_but_the_shift() -> None:
     held = simulate(replace(worlds()["plain", 5], respondents=7), ALWAYS, inferences=("others",))
     assert {estimate for (estimate, _), cell in held.items() if cell.given} == set(LOCATION)

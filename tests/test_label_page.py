@@ -25,7 +25,7 @@ from hqm.labels.label_store import LabelStore
 from hqm.labels.study import Study
 from hqm.labels.study_plan import LabelPlan, PlanRow, labels_path, read_plan, write_plan
 from tests.browser import CHROMIUM, Browser
-from tests.conftest import write_benchmark
+from tests.conftest import NIGHTLY, write_benchmark
 from tests.label_studies import Served, plan_of_answers, served_apart, served_here, store_of_answers
 from tests.messages import pattern_of, text_of
 from tests.servers import PlannedServer, reserved_port
@@ -731,6 +731,8 @@ def test_no_page_breaks_a_rule_of_accessibility(
         return list(result[0])
 
     for name, plan in studies.items():
+        if width > 400 and name != "binary" and not NIGHTLY:
+            continue  # one style sheet lays out all kinds: wide pages are those of one kind
         with served_here(plan) as served:
             link = served.raters["anna"]
             pages = [
