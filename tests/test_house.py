@@ -583,6 +583,12 @@ def test_a_command_executes_few_modules(command: str, most: int, tmp_path: Path)
     assert 20 < int(done.stdout.splitlines()[-1]) <= most
 
 
+def test_no_query_numbers_what_is_given_in_order() -> None:
+    """SQLite of Python 3.14 refuses `?1` with values in a row, and 3.12 warns."""
+    for path in MODULES:
+        assert not re.search(r"(=|SELECT|OR|,|\() *\?\d", path.read_text("utf-8")), path
+
+
 def test_random_numbers_come_from_a_generator() -> None:
     """No function draws from a global stream."""
     for path in MODULES:

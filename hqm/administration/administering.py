@@ -36,7 +36,7 @@ _EXCESS = f"""
 SELECT COALESCE(MAX(read - length(prompt) / {CHARACTERS_A_TOKEN} - {PICTURE_TOKENS} *
   (image IS NOT NULL) + MAX(0, written - json_extract(identity, '$.max_tokens'))), 0)
 FROM (SELECT respondent, ask, COALESCE(json_extract(detail, '$.tokens_in'), 0) AS read,
-  COALESCE(json_extract(detail, '$.tokens_out'), 0) AS written FROM answers WHERE respondent = ?1)
+  COALESCE(json_extract(detail, '$.tokens_out'), 0) AS written FROM answers WHERE respondent = ?)
 JOIN asks ON asks.id = ask JOIN respondents ON respondents.id = respondent
 WHERE read BETWEEN 0 AND {MOST_TOKENS} AND written BETWEEN 0 AND {MOST_TOKENS}
 """

@@ -246,10 +246,10 @@ class LabelStore(StoreFile):
         query = (
             "SELECT entry, uid, rater, field, value, milliseconds, time, by FROM labels WHERE"
             " undone IS NULL AND id NOT IN (SELECT undone FROM labels WHERE undone IS NOT NULL) AND"
-            " (?1 IS NULL OR rater = ?1) ORDER BY id"
+            " (? IS NULL OR rater = ?) ORDER BY id"
         )
         with self._guard():
-            rows = self._db.execute(query, (rater,)).fetchall()
+            rows = self._db.execute(query, (rater, rater)).fetchall()
         entries: dict[int, Label] = {}
         for entry, uid, rater, field, value, milliseconds, when, by in rows:
             before = entries[entry].values if entry in entries else {}

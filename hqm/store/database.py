@@ -554,13 +554,12 @@ class Store(StoreFile):
         sums = ", ".join(f"COALESCE(SUM(json_extract(detail, '$.{kind}')), 0)" for kind in kinds)
         names = (
             "SELECT DISTINCT substr(json_extract(detail, '$.model'), 1, 80) AS name FROM answers"
-            " WHERE respondent = ?1 AND instr(detail, '\"model\":') AND name IS NOT NULL LIMIT 4"
+            " WHERE respondent = ? AND instr(detail, '\"model\":') AND name IS NOT NULL LIMIT 4"
         )
         models = f"(SELECT COALESCE(GROUP_CONCAT(name, ', '), '') FROM ({names}))"
-        query = f"SELECT COUNT(*), {sums}, {models} FROM answers WHERE respondent = ?1"
-        return Usage(
-            *self._kept.once(("usage", respondent), lambda: self._first(query, respondent))
-        )
+        query = f"SELECT COUNT(*), {sums}, {models} FROM answers WHERE respondent = ?"
+        twice = respondent, respondent
+        return Usage(*self._kept.once(("usage", respondent), lambda: self._first(query, *twice)))
 
     def seconds(self, respondent: int) -> tuple[int, float]:
         """How many answers of a respondent were timed, over runs and attempts, and the sum of their
@@ -680,8 +679,9 @@ class Store(StoreFile):
         """Keep the record of a command: versions, settings, data hashes."""
         row = (time.time() if when is None else when, canonical_json(record))
         with self._transaction():
-            query = "INSERT INTO records (time, record) SELECT ?1, ?2 WHERE NOT EXISTS "
-            self._db.execute(f"{query}(SELECT 1 FROM records WHERE time = ?1 AND record = ?2)", row)
+            query = "INSERT INTO records (time, record) SELECT ?, ? WHERE NOT EXISTS "
+            query += "(SELECT 1 FROM records WHERE time = ? AND record = ?)"
+            self._db.execute(query, (*row, *row))
 
     def records(self) -> list[dict[str, Any]]:
         return [json.loads(row[0]) for row in self.select("SELECT record FROM records ORDER BY id")]
@@ -731,10 +731,10 @@ def refused(store: Store, respondent: int, run: int) -> set[str]:
     a reply without an answer was paid for all the same.
     """
     query = (
-        "SELECT a.digest FROM answers x JOIN asks a ON a.id = x.ask WHERE respondent = ?1 AND run ="
-        " ?2 AND state = 'error' AND json_extract(detail, '$.final') AND (?3 OR"
+        "SELECT a.digest FROM answers x JOIN asks a ON a.id = x.ask WHERE respondent = ? AND run ="
+        " ? AND state = 'error' AND json_extract(detail, '$.final') AND (? OR"
         " json_extract(detail, '$.status') IS NULL) AND attempt = (SELECT"
-        " MAX(attempt) FROM answers y WHERE y.respondent = ?1 AND y.run = ?2 AND y.ask = x.ask)"
+        " MAX(attempt) FROM answers y WHERE y.respondent = x.respondent AND y.run = x.run AND y.ask = x.ask)"
     )
     answered = has_answered(store, respondent)
     return {row[0] for row in store.select(query, respondent, run, answered)}
