@@ -4,6 +4,7 @@ of each outcome.
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,15 @@ import pytest
 
 from hqm import psychometrics as psy
 from hqm.benchmark.adapter import Calibration, FormLoss
-from hqm.indicators import Case, case, compare_forms, internal_consistency, judged, single_items
+from hqm.indicators import (
+    Case,
+    case,
+    compare_forms,
+    internal_consistency,
+    judged,
+    single_items,
+    without_pictures,
+)
 from hqm.psychometrics import Coefficient, CorrectedScores
 from hqm.scoring.metrics import ACCURACY as CHOICE
 from hqm.scoring.metrics import YES_NO
@@ -362,6 +371,108 @@ def test_a_short_form_needs_its_own_calibration_and_all_its_items() -> None:
         assert "all 7 items" in lacking.reason
         assert "and 6 were asked" in lacking.reason
         assert asked(replace(more, calibration=None), f"short_form.{name}") is None
+
+
+# --- what the questions give away ---
+
+
+def stratum(kind: str, part: str, low: float, *, cue: str = "", shown: bool = False) -> Any:
+    return psy.Stratum(kind, part, cue, 9, 8, 0.7, 0.6, 0.1, low, 0.3, 0.02, shown, 0.2)
+
+
+def given_away(monkeypatch: pytest.MonkeyPatch, **studies: Any) -> Case:
+    """Yes/no questions of which these studies were made."""
+    leaks = SimpleNamespace(**{name: SimpleNamespace(**of) for name, of in studies.items()})
+    leaks.sampled = 77
+    monkeypatch.setattr(without_pictures, "leaks_in", lambda *_: leaks)
+    return case("", "", (matrix(NINE[0]),), ACCURACY, PROTOCOL)
+
+
+def test_of_every_type_and_part_the_strongest_row_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And every row that leaks; types of a part where there is room."""
+    crossed = [stratum(f"t{k}", "p", 0.0) for k in range(38)]
+    strata = [
+        *crossed,
+        stratum("a", "", 0.1, cue="first"),
+        stratum("a", "", 0.2, cue="second"),
+        stratum("a", "", 0.05, cue="third", shown=True),
+        stratum("", "p", 0.0),
+        stratum("", "", 0.1, shown=True),
+    ]
+    words: dict[str, Any] = {
+        **{"status": "ok", "reason": "", "accuracy": Coefficient(0.7), "baseline": 0.6, "p": 0.03},
+        **{"gain": Coefficient(0.1, -0.1, 0.3), "strata": strata, "leaks": strata[-1:]},
+        "types": [SimpleNamespace(name="a", items=5, accuracy=ONE, baseline=0.5, q=NAN)],
+    }
+    of = given_away(monkeypatch, words=words)
+    made = number(of, "solvability.blind_accuracy")
+    shown = [(row["type"], row["part"], row["cue"]) for row in made.detail["strata"]]
+    first = [("a", "", "second"), ("", "p", ""), ("", "", "")]
+    assert shown == [*first, *((f"t{k}", "p", "") for k in range(37)), ("a", "", "third")]
+    assert made.detail["strata"][0] == {
+        **{"type": "a", "part": "", "name": "a", "cue": "second", "items": 9, "images": 8},
+        **{"accuracy": 0.7, "baseline": 0.6, "gain": 0.1, "low": 0.2, "high": 0.3, "p": 0.02},
+        **{"leak": False, "detectable": 0.2, "status": "ok", "reason": ""},
+    }
+    assert (made.coefficient.value, made.over) == (0.7, "items")
+    assert made.detail["by_type"] == [
+        {"type": "a", "items": 5, "accuracy": 1, "baseline": 0.5, "q": None}
+    ]
+    rest = {"baseline": 0.6, "gain": 0.1, "gain_interval": [-0.1, 0.3], "p": 0.03, "items": 77}
+    assert {key: made.detail[key] for key in rest} == rest
+    assert made.detail["leaks"] == ["all items"]
+
+
+ONE = Coefficient(1.0)
+
+
+def test_cues_that_leak_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    cue = SimpleNamespace(name="length", strongest=stratum("a", "", 0.1), leak=True)
+    giveaway = SimpleNamespace(phrase="is a", label="yes", type="a", items=4, share=0.75)
+    cues = {
+        **{"status": "ok", "reason": "", "cues": [cue], "giveaways": [giveaway] * 21},
+        **{"constant_types": [("b", "no")], "strata": [], "leaks": ["length", "id"]},
+    }
+    made = number(given_away(monkeypatch, cues=cues), "solvability.leakage_cues")
+    assert made.coefficient.value == 2
+    assert made.detail["cues"] == [
+        {
+            **{"cue": "length", "where": "a", "accuracy": 0.7, "baseline": 0.6},
+            **{"gain": 0.1, "p": 0.02, "leak": True},
+        }
+    ]
+    assert len(made.detail["giveaways"]) == 20
+    assert made.detail["giveaways"][0] == vars(giveaway)
+    assert made.detail["constant_types"] == [{"type": "b", "label": "no"}]
+
+
+def test_the_rule_that_gains_most_by_counting_words_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rules = [
+        SimpleNamespace(
+            stratum=stratum(kind, "", 0.1, shown=True),
+            accuracy=Coefficient(accuracy),
+            baseline=0.5,
+            threshold=7,
+            sentence=f"count {kind}",
+        )
+        for kind, accuracy in (("a", 0.6), ("b", 0.9))
+    ]
+    lengths = {"status": "ok", "reason": "", "rules": rules, "strongest": rules[1]}
+    made = number(given_away(monkeypatch, lengths=lengths), "solvability.length_accuracy")
+    assert made.coefficient.value == 0.9
+    rest = {"where": "b", "rule": "count b", "threshold": 7, "baseline": 0.5, "leak": True}
+    assert {key: made.detail[key] for key in rest} == rest
+    assert made.detail["gain"] == pytest.approx(0.4)
+    rows = [
+        (r["type"], r["rule"], r["threshold"], r["cross_validated"]) for r in made.detail["strata"]
+    ]
+    assert rows == [("a", "count a", 7, 0.6), ("b", "count b", 7, 0.9)]
+    opened = matrix(NINE[0])
+    opened = replace(opened, items=tuple(replace(item, task="vqa") for item in opened.items))
+    none = number(case("", "", (opened,), ACCURACY, PROTOCOL), "solvability.length_accuracy")
+    assert none.coefficient.status == "not_applicable"
 
 
 # --- what is said of each outcome of a study ---

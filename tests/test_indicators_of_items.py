@@ -53,7 +53,7 @@ def typed(*kinds: str | None, **fields: Any) -> list[Item]:
 
 OF_ITEMS = [
     f"{family}.{each.name}"
-    for family in ("consistency", "discriminability", "items", "types")
+    for family in ("consistency", "discriminability", "items", "solvability", "types")
     for each in indicators_of(family)
 ]
 SMALL = np.array([[1, 1, 1, 0, 1, 1], [1, 1, 0, 1, 0, 1], [1, 0, 1, 0, 1, 0], [0, 1, 0, 0, 0, 0]])
@@ -127,6 +127,8 @@ ONE_KNOWS = np.arange(8) < np.array([8, 0, 0, 0])[:, None]
         (np.arange(8) < np.array([6, 6])[:, None], MOSTLY, ACCURACY, True),  # the commonest key
         (np.arange(8) < np.array([7, 7])[:, None], MOSTLY, ACCURACY, False),
         (ONE_KNOWS, EVEN, ACCURACY, False),  # one is above chance: 4 times 4^-8
+        (np.arange(8) < np.array([6, 1, 1, 0])[:, None], EVEN, ACCURACY, False),  # 4 times .0042
+        (np.arange(8) < np.array([5, 2, 1, 0])[:, None], EVEN, ACCURACY, True),  # 4 times .027
         (FIRST_OF_EIGHT, [replace(i, task="vqa") for i in EVEN], ACCURACY, False),
         (FIRST_OF_EIGHT, [*EVEN[:7], replace(EVEN[7], task="vqa")], ACCURACY, False),
         (FIRST_OF_EIGHT, EVEN, YES_NO[3], False),
@@ -211,6 +213,12 @@ def test_one_type_adds_nothing_to_the_total() -> None:
     for of, metric in ((single, ACCURACY), (TWENTY_EACH, YES_NO[3])):
         rows = number(of_one(TEN, of, metric), "types.index").detail["types"]
         assert {row["adds_value"] for row in rows} == {None}
+    alike = TEN.copy()
+    alike[:, 1:] = 1
+    unlike = [TWENTY_EACH[0], *(replace(item, type="attribute") for item in TWENTY_EACH[1:])]
+    first, second = psy.subscore_value(alike, ["existence"] + ["attribute"] * 39)
+    assert (first.status, second.status) == ("insufficient", "degenerate")
+    assert no_number(of_one(alike, unlike), "types.added_value") == (first.status, first.reason)
     status, reason = no_number(of_one(TEN[:3], TWENTY_EACH), "types.added_value")
     (first, *_) = psy.subscore_value(TEN[:3], ["existence"] * 20 + ["attribute"] * 20)
     assert (status, reason) == (first.status, first.reason)
@@ -309,6 +317,9 @@ def test_how_well_single_items_go_with_the_rest() -> None:
     assert places["item_rest"][:4] == pytest.approx(rest)
     assert places["item_rest"][4] is None
     constant = of_one(np.ones((4, 5)))
+    few = np.array([[1, 1, 0, 1, 1], [1, 0, 0, 1, 1], [0, 0, 0, 1, 1], [0, 0, 0, 1, 1]])
+    counted = number(of_one(few), "items.discrimination").detail
+    assert (counted["varying"], counted["constant"]) == (2, 3)
     for name in ("discrimination", "negative_items"):
         assert no_number(constant, f"items.{name}") == ("degenerate", "no item varies")
 
