@@ -429,6 +429,8 @@ def test_graded_items_are_tested_one_sided() -> None:
     assert {error.item: error.q for error in result.candidates} == pytest.approx(
         {i: q[i] for i in np.flatnonzero(r < 0)}
     )
+    every = psy.label_error_candidates(x, rng=rng, alpha=1.01, permutations=9)
+    assert {error.item: error.q for error in every.candidates} == pytest.approx(dict(enumerate(q)))
     assert {error.item for error in result.candidates} >= {4}
     for error in result.candidates:
         own, rest = x[:, error.item], np.delete(x, error.item, axis=1).mean(axis=1)

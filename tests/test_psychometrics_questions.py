@@ -244,6 +244,8 @@ def test_twenty_items_in_five_clusters_are_enough(count: int, clusters: int) -> 
     for reason in (leaks.too_few(items), leaks.untested(items, every)):
         assert (reason == "") == enough
         assert enough or reason.endswith(f"there are {count} in {clusters}")
+    lone = numbered.deal(["no", *labels[:1] * (count - 1)], cluster, None, np.random.default_rng(0))
+    assert (leaks.untested(lone, every) == "") == enough, "a single other label can be given away"
     part = np.arange(count) < 19
     assert leaks.untested(items, part).endswith(f"there are 19 in {min(clusters, 19)}")
     view = leaks.View(items, (("", "", every), ("", "p", part), ("a", "", every)))

@@ -475,9 +475,5 @@ def _both(sums: Array, within: Array, members: Sequence[Places]) -> Array:
     size = np.array([len(m) for m in members], dtype=np.float64)
     variance = np.diag(c)
     with np.errstate(divide="ignore", invalid="ignore"):
-        alpha = np.where(
-            (variance > 1e-12) & (size > 1),
-            size / np.maximum(size - 1, 1) * (1 - within / variance),
-            0.0,
-        )
+        alpha = np.where(variance > 1e-12, size / (size - 1) * (1 - within / variance), 0.0)
     return np.array(prmse(c, alpha))

@@ -419,8 +419,7 @@ def _purified(
     for _ in range(rounds):
         rows = [_favour(fitted, places, inside, clean, part) for part in range(count)]
         named = holm([row.p for row in rows]) < LEVEL
-        # with two parts there is nothing else to compare with
-        if count == 2 or not tested or (named == ~clean).all() or named.all():
+        if not tested or (named == ~clean).all() or named.all():
             break
         clean = ~named
     return rows if tested else [replace(row, p=math.nan) for row in rows]
