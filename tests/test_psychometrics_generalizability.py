@@ -482,3 +482,11 @@ def test_a_study_says_which_facet_is_alone() -> None:
     whole = psy.g_study(x, ["m", "i"], nested={"i": ("c", list("aabb"))})
     assert psy.g_study(holes, ["m", "i"], nested={"i": ("c", list("azabb"))}) == whole
     assert whole.component("i", "m") is whole.component("m", "i")
+
+
+def test_a_design_without_an_observation_to_spare_has_one_degree_of_freedom() -> None:
+    x = [[1.0, 3, math.nan], [math.nan, 2, 7], [math.nan, math.nan, 4]]
+    study = psy.g_study(x, ["m", "i"])
+    assert (study.status, study.observations, study.mean) == ("ok", 5, pytest.approx(3.4))
+    assert [part.df for part in study.components] == [2, 2, 1]
+    assert study.nested == ()

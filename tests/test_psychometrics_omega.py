@@ -118,6 +118,16 @@ def test_omega_of_three_types_by_hand(seed: int, noise: float, m: int, level: fl
     assert (result.low, result.high) == pytest.approx((others.low, math.inf), rel=1e-5, abs=1e-6)
 
 
+def test_an_omega_of_nearly_1_has_no_interval_over_items() -> None:
+    """A covariance that is hardly larger would make it 1, so that no slope is known."""
+    near, nearer = (
+        psy.omega_of_types(world(1, noise), KINDS.tolist(), PICTURES) for noise in (0.02, 0.005)
+    )
+    assert near.fixed is not None
+    assert (nearer.status, nearer.fixed) == ("ok", None)
+    assert near.value < nearer.value < 1
+
+
 def test_types_and_respondents_that_cannot_be_used_are_left_out() -> None:
     x = world(1, 0.2)
     plain = psy.omega_of_types(x, KINDS.tolist(), PICTURES)

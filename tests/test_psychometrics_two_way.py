@@ -436,3 +436,27 @@ def test_a_design_that_falls_apart_without_a_block_has_no_components_there() -> 
     for which in range(3):
         again = crossed_components(np.delete(three, which, axis=0), ["m", "i"])
         assert some[which] == pytest.approx(again.values)
+
+
+def test_each_block_of_each_facet_is_left_out_of_a_design_that_is_nested_twice() -> None:
+    rng = np.random.default_rng(15)
+    x = rng.normal(size=(6, 7, 2)) + rng.normal(size=(6, 1, 1))
+    x[rng.random(x.shape) < 0.1] = np.nan
+    labels = {
+        "m": np.array(list("bbaacc")),
+        "i": np.array([2, 0, 1, 0, 2, 1, 1]),
+        "k": np.arange(2),
+    }
+    nested = {"m": ("f", labels["m"]), "i": ("c", labels["i"])}
+    for effects in (None, [["f"], ["m"], ["c"], ["i"], ["m", "c"]]):
+        for place, facet in enumerate("mi"):
+            left = Design(x, list("mik"), nested, effects).without_each(facet)
+            blocks = np.unique(labels[facet])
+            assert len(left) == len(blocks)
+            for block, values in zip(blocks, left, strict=True):
+                kept = labels[facet] != block
+                within = nested | {facet: (nested[facet][0], labels[facet][kept])}
+                again = crossed_components(
+                    np.compress(kept, x, axis=place), list("mik"), nested=within, effects=effects
+                )
+                assert values == pytest.approx(again.values, abs=1e-9)

@@ -289,7 +289,7 @@ def rasch(scores: ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None)
     spread_in = (fourth - w * w).sum(axis=0) / total**2
     t_in, t_out = _deviate(infit, spread_in), _deviate(outfit, spread_out)
     worst = np.fmax(np.abs(t_in), np.abs(t_out))
-    q = benjamini_hochberg(np.where(known, np.minimum(1, 4 * ndtr(-worst)), np.nan))
+    q = benjamini_hochberg(np.where(known, 4 * ndtr(-worst), np.nan))
     inside = (infit >= 0.7) & (infit <= 1.3) & (outfit >= 0.7) & (outfit <= 1.3)
     misfit = np.flatnonzero(~inside & (q < alpha))
     difficulty, infit, outfit = np.where(known, [difficulty_of, infit, outfit], np.nan).tolist()
