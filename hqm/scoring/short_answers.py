@@ -71,7 +71,7 @@ _NOTHING = re.compile(
     re.IGNORECASE,
 )
 _WHEN = re.compile(
-    r"\b(?:in|at|for|from|of|of the|on|by|after|before|within|en|im|until|between|than|at least|at most|over|under|above|below"
+    r"\b(?:in|at|for|from|of|of the|on|by|since|after|before|within|en|im|until|between|than|at least|at most|over|under|above|below"
     r"|year|step|when|if)\s*$",
     re.IGNORECASE,
 )
@@ -126,7 +126,7 @@ def _number_without_cue(answer: Answer, counts: bool, question: str) -> Number |
     """The number of an answer that nowhere says that it answers."""
     last, first = answer.sentences[-1], answer.sentences[0]
     for text in answer.emphasised:
-        number = number_of(text) or _number_at_head(text)
+        number = _number_at_head(text)
         if number is not None:
             return number
     none = _NOTHING.match(first)
@@ -251,7 +251,7 @@ def _number_of_passage(text: str, counts: bool, question: str = "") -> Number | 
         and re.search(rf"\b{label[1]}\b", question, re.IGNORECASE)
     ]
     if len(labelled) == 1 and re.search(r"[:=].*[,;].*[:=]", text):
-        return labelled[0]  # "AB = 45, BC = 60"
+        return labelled.pop()  # "AB = 45, BC = 60"
     tail = number_of(text[text.rfind(": ") + 1 :]) if ": " in text else None
     if tail is not None:
         return tail  # "Eight minus three: 5 slices."
@@ -280,7 +280,7 @@ def _number_of_passage(text: str, counts: bool, question: str = "") -> Number | 
             if (behind := _PLACE.match(part[number.end :])) and Fraction(behind[1]) in asked
         ]
         if len(there) == 1:
-            return there[0]  # "from 5 in 2008 to 9 in 2010"
+            return there.pop()  # "from 5 in 2008 to 9 in 2010"
         if len(numbers) > 1 and _hedged(part, numbers):
             continue
         distinct = {(number.value, number.percent) for number in numbers}
@@ -294,8 +294,9 @@ def _number_of_passage(text: str, counts: bool, question: str = "") -> Number | 
         sums = _TOTAL.search(part) and not _TOTAL.search(question)
         clause = "" if sums else answering_clause(part, question)
         several = len({each.value for each in stated}) > 1 or _YEAR.search(question)
-        if several and len(_stated(clause, question)) == 1:
-            return _stated(clause, question)[0]  # "Blue costs $25, and the red one costs $30"
+        answering = _stated(clause, question)
+        if several and len(answering) == 1:
+            return answering.pop()  # "Blue costs $25, and the red one costs $30"
         if stated:
             results = [number for number in stated if re.search(r"[=≈]\s*$", part[: number.start])]
             return results[-1] if len(results) == 1 and "+" in part else stated[-1]
@@ -314,7 +315,7 @@ _BRACKETS = re.compile(
 )
 _BULLET = re.compile(r"^\s*(?:[-*•–▪]|\(?\d{1,2}[.)])\s+(?=\S)")
 _AROUND = re.compile(
-    r"^(?:an?|the|both|then|finally|lastly|also|followed by|one|some)\s+(?=\w{2})|^[a-z]\s*[=:]\s*"
+    r"^(?:an?|the|both|then|finally|lastly|also|followed by|one|some)\s+(?=\w{2}|an? )|^[a-z]\s*[=:]\s*"
     r"|,?\s+(?:respectively|each|too|as well)$|\s+\([^()]*\)$",
     re.IGNORECASE,
 )
