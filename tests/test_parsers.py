@@ -202,3 +202,29 @@ def test_vlmevalkit_reads_every_string_as_its_own_source_does() -> None:
     outcomes = dict(corpus)
     assert outcomes["**No**"] == ""
     assert outcomes["Yes, there is a sign saying 'No'"] == "yes"
+
+
+def test_what_each_parser_reads() -> None:
+    every, short = ("yes_no", "choice", "vqa"), ("choice", "vqa")
+    reads = {
+        name: every if name in ("strict", "vlmevalkit", "lmms_eval") else ("yes_no",)
+        for name in PARSERS
+    } | dict.fromkeys(("mmmu", "mmmu_pro", "mathvista", "inspect"), short)
+    assert {name: each.reads for name, each in PARSERS.items()} == reads
+    negations = {name for name, each in PARSERS.items() if each.reads_negation}
+    assert negations == {"strict", "amber", "lmms_eval"}
+    labels = {name: f"{name}:{each.version}" if name == "strict" else name
+              for name, each in PARSERS.items()}  # fmt: skip
+    assert {name: each.label for name, each in PARSERS.items()} == labels
+    for name, each in PARSERS.items():
+        for task in every:
+            assert each.for_task(task).name == (name if task in reads[name] else "strict")  # type: ignore[arg-type]
+        assert each.for_task("caption") is each
+        assert each.source
+    with pytest.raises(UsageError):
+        PARSERS["mmmu"]("Yes")
+    assert not PARSERS["pope"].against_words("There is a dog.")
+    assert PARSERS["strict"].against_words("There is a dog.")
+    assert PARSERS["strict"].against_words("Yes, there is a dog.")
+    assert not PARSERS["strict"].against_words("Yes!")
+    assert not PARSERS["strict"].against_words("No, not at all.")

@@ -482,3 +482,55 @@ def test_the_right_answer_of_a_yes_no_item(target: str, truth: str) -> None:
     assert rules.score_yes_no(item, Response("Hm"), parser("strict")).state == "unparsed"
     with pytest.raises(hqm.DataError):
         rules.yes_no_truth(replace(item, target="maybe"))
+
+
+def test_an_item_by_itself_is_scored_with_how_and_why_its_answer_ended() -> None:
+    items = tuple(Item(f"q{i}", "Is it?", "vqa", "x") for i in range(4))
+    seen: list[Response] = []
+
+    def score(_: Item, response: Response) -> Verdict:
+        seen.append(response)
+        return Verdict(float(len(response.text)), {"n": 1.0}, response.state)
+
+    builder = MatrixBuilder(Cell(), Form("original", items), score, lambda _: ())
+    rows: list[Row | None] = [
+        ("a", "truncated", "at the limit", 0),
+        ("a", "ok", "", 1),
+        None,
+        ("", "error", "offline", 3),
+    ]
+    long = "y" * (SHORT + 1)
+    texts = ["a", "b", long, long]
+    read: list[Row | None] = [(text, "ok", "", i) for i, text in enumerate(texts)]
+    builder.add("first", rows)
+    builder.add("again", rows)
+    builder.add("texts", read, texts_read(read))
+    assert seen[:3] == [
+        Response("a", "truncated", "at the limit"),
+        Response("a"),
+        Response("", "error", "offline"),
+    ]
+    # what was read before is known by its text, but for long answers
+    assert [response.text for response in seen[3:]] == ["a", "b", long, long]
+    m = builder.build()
+    nan = math.nan
+    np.testing.assert_array_equal(m.values, [[1, 1, nan, 0]] * 2 + [[1, 1, SHORT + 1, SHORT + 1]])
+    np.testing.assert_array_equal(m.words, [[1, 1, nan, nan]] * 2 + [[1, 1, 1, 1]])
+    assert [STATES[code] for code in m.states[0]] == ["truncated", "ok", "missing", "error"]
+    assert m.clusters.tolist() == [0, 1, 2, 3], "an item without a cluster is one by itself"
+
+
+def test_a_matrix_hands_out_what_it_knows() -> None:
+    m = matrix(5)
+    assert m.score(RIGHT) is m.score(RIGHT)
+    assert m.units(RIGHT).tallies is m.tallies
+    assert m.studies == {}
+    two = replace(RIGHT, digits=1)
+    np.testing.assert_array_equal(m.printed(two), [round(float(v), 1) for v in m.score(RIGHT)])
+    fewer = m.take(("m1",), m.ids)
+    assert [part.respondents for part in align(m, fewer)] == [("m1",)] * 2
+    narrow = m.take(m.respondents, ("q3", "q1"))
+    assert [part.ids for part in align(narrow, m)] == [("q3", "q1")] * 2
+    turned = m.take(m.respondents[::-1], m.ids)
+    assert [part.respondents for part in align(turned, m)] == [("m2", "m1", "m0")] * 2
+    assert m.take(m.respondents, m.ids[::-1]).ids == m.ids[::-1]
