@@ -91,7 +91,7 @@ _PLAIN_WORDS = frozenset(
         "a an the there is are was were be does do did has have had can cannot will not no none any"
         " it they he she this that these those i see seen visible present shown appear appears seem look looks"
         " seems show shows contain contains image picture photo in of on one isn aren wasn weren"
-        " doesn don didn hasn haven t s lack lacks absent missing should could would must wouldn couldn shouldn be you from given provided based according to than as at by"
+        " doesn don didn hasn haven t s lack lacks absent missing should could would must wouldn couldn shouldn be you from given provided based according to than as at by here anywhere"
     ).split()
 )
 _ABOUT_ANOTHER = re.compile(
@@ -146,7 +146,7 @@ _ABSENCE = re.compile(
 )
 _ELLIPSIS = re.compile(
     r".*\b(?:it|they|he|she|this|that|these|those|i|there|both|all)\s(?:is|are|was|were|does|do|did"
-    r"|has|have|had|can|cannot|will)(?:\snot|n't)?\W*$|\W*none\b",
+    r"|has|have|had|can|cannot|will)(?:\snot|n't)?\W*$|\W*(?:there (?:is|are|was|were) )?none\b",
     re.IGNORECASE,
 )
 """A sentence that leaves out what it is about: "It does not"."""
@@ -272,7 +272,7 @@ def _clause(clause: str, question: str, negated: bool) -> Polar | None:
     words, denies = _words(clause), NEGATIVE.search(clause) is not None
     if DOUBT.search(clause) or not (words or _ELLIPSIS.match(clause)):
         return None
-    if not (_VERB.search(clause) or denies or len(words) > max(2, len(_asked(question)) - 2)):
+    if not (_VERB.search(clause) or denies or len(words) > max(1, len(_asked(question)) - 2)):
         return None
     asked = _asked(question)
     if words and _ABSENCE.match(clause) and set(words) <= set(asked) and not negated:
@@ -338,7 +338,6 @@ def _said(text: str) -> tuple[Polar | None, tuple[str, ...] | None, bool]:
     return lead(text), words, NEGATIVE.search(clause) is not None
 
 
-_COUNTS = frozenset("two three four five six seven eight nine ten several many some".split())
 _NEUTRAL = re.compile(
     r".*ly|ones?|all|just|also|much|far|bit|dur|side|park|stand|sitt?|lie|locat|posit|posit?ion|plac|situat"
 )
@@ -362,9 +361,14 @@ _IRREGULAR = MappingProxyType(
             " sat:sit stood:stand ran:run ate:eat went:go came:come took:take gave:give made:make"
             " broke:break drew:draw drove:drive flew:fly wrote:write began:begin kept:keep"
             " beside:near next:near close:near adjacent:near equal:same equally:same identical:same"
-            " every:all each:all shot:shoot big:large bigger:larger alike:same"
+            " sitting:sit lying:lie running:run every:all each:all shot:shoot big:large bigger:larger alike:same"
         ).split()
     )
+)
+
+
+_COUNTS = frozenset(
+    map(_stem, "two three four five six seven eight nine ten several many some".split())
 )
 
 
@@ -417,7 +421,11 @@ def _restates(clause: Sequence[str], question: str) -> bool | None:
     asked = _asked(question)
     if not _COUNTS & set(asked):  # "There are two dogs" says that there is a dog
         clause = [word for word in clause if word not in _COUNTS]
-    stated = [word for word in clause if word in asked or not _NEUTRAL.fullmatch(word)]
+    stated = [
+        word
+        for word in clause
+        if word in asked or not _NEUTRAL.fullmatch(word) or _opposed(word, asked)
+    ]
     if not stated:
         return True if clause in ([], ["one"]) else None  # "He has one"
     clause = stated
@@ -449,6 +457,11 @@ def _restates(clause: Sequence[str], question: str) -> bool | None:
     return _related(clause, asked)
 
 
+def _opposed(word: str, asked: Sequence[str]) -> set[str]:
+    """The words of a question that a word is a contrary of."""
+    return set().union(*_CONTRARIES_OF.get(word, ())) & set(asked) - {word}
+
+
 def _without_adjectives(clause: Sequence[str], asked: Sequence[str]) -> Sequence[str]:
     """A clause that says the last thing asked for, without one or two words right before words of
     the question: "They wear a white helmet".
@@ -459,7 +472,7 @@ def _without_adjectives(clause: Sequence[str], asked: Sequence[str]) -> Sequence
         if word not in asked
         and word not in _COMPARED
         and clause[place + 1] in asked
-        and not any(group.intersection(asked) for group in _CONTRARIES_OF.get(word, ()))
+        and not _opposed(word, asked)
     ]
     if not 0 < len(added) < 3 or clause[-1] != asked[-1] or len(clause) - len(added) < 2:
         return clause
