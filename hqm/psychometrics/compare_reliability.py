@@ -296,7 +296,7 @@ class LeftOutScores:
         left = size.sum() - size
         # of a mean this is what each cluster itself scored
         totals = size.sum() * self.scores[:, :, None] - left * self.without
-        changes = totals.var(axis=0, ddof=1)
+        changes = totals.var(axis=0)
         total = changes.sum(axis=1, keepdims=True)
         share = np.divide(
             changes, total, out=np.tile(size / size.sum(), (len(changes), 1)), where=total > 1e-20
