@@ -514,7 +514,7 @@ def conditional_errors(
     sums, sizes = cluster_sums(filled[None], known, labels)
     mean, error = mean_with_error(sums[0], sizes)
     alone = lord_error(np.clip(mean, 0, 1), n)
-    inner = (alone > 0) & (error > 0)
+    inner = error > 0
     if not inner.any():
         return ConditionalErrors.absent("degenerate", "all scores lie at an end of the scale")
     # pictures that several items share make scores vary more than as many single items

@@ -500,10 +500,8 @@ def length_elasticity(
         return LengthElasticity(none, none)
     respondent, form = np.nonzero(there)
     y, x = np.log(s[there]), np.log(w[there])
-    rows = (respondent[:, None] == np.unique(respondent)).astype(np.float64)
-    columns = (form[:, None] == np.unique(form)).astype(np.float64)
     return LengthElasticity(
-        _slope(y, x, np.hstack([rows, columns[:, 1:]]), m, level),
+        _slope(y, x, np.hstack([np.eye(len(s))[respondent], np.eye(s.shape[1])[form]]), m, level),
         pearson(x, y, level=level, n_effective=m),
     )
 

@@ -103,7 +103,7 @@ def _noise_of_these(noise: float, together: float, own: float, clusters: int) ->
     """
     along = together * normal_places(PLACES)[:, None, None]
     across = own * student_places(clusters - 1)
-    return np.asarray(noise * np.exp(np.clip(along + across, -50.0, 50.0)))
+    return np.asarray(noise * np.exp(along + across))
 
 
 def _errors_of_items(scores: Array, without: Array) -> tuple[float, float]:
