@@ -348,6 +348,8 @@ def test_what_is_known_of_an_interval_that_does_not_exist() -> None:
             np.arange(10.0).reshape(5, 2), some, rng=psy.stream(0, "r"), replicates=4, level=0.9
         )
         assert (interval.status, interval.level, interval.clusters) == (status, 0.9, 5)
+    single_draw = psy.resample(answers(2, 9), rate_of, rng=psy.stream(0, "r"), replicates=1)
+    assert single_draw.status == "degenerate"
     with pytest.raises(ValueError, match="tall"):
         psy.resample(np.ones((2, 2, 2)), rate_of, rng=psy.stream(0, "r"))
     # what differs by rounding does not vary, whatever the unit

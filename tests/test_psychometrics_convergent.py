@@ -200,6 +200,7 @@ def test_degenerate_inputs_say_why_and_raise_no_warning() -> None:
             assert matrix.status == status
             assert matrix.reason
             assert matrix.convergent == (0, 0)
+            assert matrix.over_hetero_method == matrix.over_hetero_trait == (0, 0)
         few = psy.multitrait_multimethod(rng.normal(size=(9, 4)), traits, methods)
         assert len(few.correlations) == 4
         assert (

@@ -478,4 +478,5 @@ def test_errors_along_the_scale_need_scores_inside_it() -> None:
     ):
         study = psy.conditional_errors(x)
         assert (study.status, study.in_top, study.score) == (status, (), ())
+        assert (study.in_bottom, study.n_items) == ((), 0)
         assert math.isnan(study.top)

@@ -405,7 +405,7 @@ class Equivalence(Outcome):
 
     shift: Coefficient
     margin: float
-    alpha: float = 0.05
+    alpha: float
     p_lower: float = math.nan
     p_upper: float = math.nan
 

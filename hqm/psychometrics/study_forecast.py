@@ -474,21 +474,16 @@ def compare_studies(
         if math.isfinite(variance)
         else Contest(reason="the audit has no covariance of its components")
     )
-    own = (
-        2
-        * (swings[0] ** 2 + swings[1] ** 2 - 2 * swings[0] * swings[1] * correlation**2)
-        / max(n_effective - 1, 1e-9)
-    )
     count = min(n_effective, independent(first), independent(second))
-    few = (
-        f"a forecast for other respondents needs {FEWEST_CLUSTERS} independent ones, there are"
-        f" {count:.3g}"
-    )
-    others = (
-        Contest(reason=few)
-        if count < FEWEST_CLUSTERS
-        else Contest(difference, math.sqrt(variance + own), these.reason)
-    )
+    if count < FEWEST_CLUSTERS:
+        reason = (
+            f"a forecast for other respondents needs {FEWEST_CLUSTERS} independent ones, there are"
+            f" {count:.3g}"
+        )
+        return StudiesCompared((g[0], g[1]), these, Contest(reason=reason))
+    shared = swings[0] * swings[1] * correlation**2
+    own = 2 * (swings[0] ** 2 + swings[1] ** 2 - 2 * shared) / (n_effective - 1)
+    others = Contest(difference, math.sqrt(variance + own), these.reason)
     return StudiesCompared((g[0], g[1]), these, others)
 
 
