@@ -397,7 +397,7 @@ def test_a_repeated_measures_correlation_is_that_within_respondents() -> None:
     few = psy.repeated_measures(x[:3], y[:3])
     assert (few.coefficient.status, few.coefficient.n, few.dof) == ("insufficient", 2, 0)
     level = np.repeat([[1.0], [5.0], [7.0]], 3, axis=1)
-    for pair in ((level, x[3:, 1:]), (x[3:, 1:], level)):
+    for pair in ((level, x[3:, 1:]), (x[3:, 1:], -level)):
         flat = psy.repeated_measures(*pair)
         assert (flat.coefficient.status, flat.coefficient.n) == ("degenerate", 3)
         assert math.isnan(flat.p)

@@ -82,6 +82,9 @@ def test_forecasts_of_a_usual_study_and_of_none() -> None:
     for items, error in ((1, 0.002), (2, 0.003), (4, 0.003)):
         sem = psy.forecast(uneven, "sem", psy.StudySize(items=items))
         assert float(sem) == pytest.approx(math.sqrt(error))
+    # what wordings do to everybody is known from five on
+    six, five = (psy.forecast(parts(forms=forms), "phi", SIZE) for forms in (6, 5))
+    assert six == five
     none = psy.StudyParts(status="degenerate", reason="why")
     many = psy.forecast(none, "g", psy.StudySize(pictures=[10, 20, 30]))
     assert many.shape == (3,)

@@ -61,8 +61,6 @@ def refusal_of_pair(a: Array, b: Array) -> Coefficient | None:
 
 def _product_moment(a: Array, b: Array) -> float:
     a, b = a - a.mean(), b - b.mean()
-    # scaled first, so that squares of very small scores do not vanish
-    a, b = a / np.abs(a).max(), b / np.abs(b).max()
     return float(
         np.clip(np.dot(a, b) / math.sqrt(float(np.dot(a, a)) * float(np.dot(b, b))), -1.0, 1.0)
     )
@@ -234,7 +232,7 @@ def partial_pearson(
             return Coefficient.absent("not_applicable", _NO_PINGOUIN, n)
         import pandas as pd
 
-        scaled = (table - table.mean(axis=1, keepdims=True)) / table.std(axis=1, keepdims=True)
+        scaled = table / table.std(axis=1, keepdims=True)
         columns = pd.DataFrame(scaled.T, columns=["x", "y", "given"])
         value = float(pingouin.partial_corr(columns, "x", "y", "given")["r"].iloc[0])
     bare = Coefficient(value, n=n, level=level)

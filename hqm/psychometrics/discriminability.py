@@ -521,7 +521,7 @@ def conditional_errors(
     widened = max(1.0, math.sqrt(float((error[inner] ** 2).mean() / (alone[inner] ** 2).mean())))
     # items that as many answered right are equally difficult: there are few difficulties
     difficulty, items = np.unique(rasch_residuals(x).difficulty, return_counts=True)
-    p = expit(np.linspace(difficulty[0] - 15, difficulty[-1] + 15, 3001)[:, None] - difficulty)
+    p = expit(np.linspace(difficulty.min() - 15, difficulty.max() + 15, 3001)[:, None] - difficulty)
     expected, errors = p @ items / n, np.sqrt((p * (1 - p)) @ items) / n
     at = np.asarray(points, dtype=np.float64)
     top = float(expected[1 - expected <= _FOUND * errors][0])

@@ -358,7 +358,7 @@ def signal_detection_from_rates(
             "not_applicable",
             f"accuracy {accuracy:.4g}, yes {yes:.4g} and base {base:.4g} contradict each other",
         )
-    hit, alarm = min(max(hit, 0.0), 1.0), min(max(alarm, 0.0), 1.0)
+    hit, alarm = np.clip([hit, alarm], 0.0, 1.0).tolist()
     if n_items is not None:
         n_yes, n_no = base * n_items, (1 - base) * n_items
         return signal_detection(
@@ -517,7 +517,7 @@ def _slope(y: Array, x: Array, levels: Array, m: int, level: float) -> Coefficie
     value = float(np.dot(u, v)) / spread
     df, residual = len(x) - int(rank) - 1, v - value * u
     squares = float(np.dot(residual, residual))
-    if df < 1 or squares <= 1e-24 * len(x):
+    if squares <= 1e-24 * len(x):
         return Coefficient(value, n=m, level=level)
     error = math.sqrt(squares / df / spread)
     half = float(stdtrit(df, 0.5 + level / 2)) * error
