@@ -10,16 +10,15 @@ import numpy as np
 import pytest
 
 from hqm import psychometrics as psy
-from hqm.indicators import Case, case, compare, comparisons, judged, labelled
+from hqm.indicators import Case, case, judged, labelled
 from hqm.indicators.indicator import Result, indicators_of
 from hqm.labels.people_labels import FAITHFUL, PooledLabels, StageEvidence
 from hqm.scoring.metrics import YES_NO, Metric
-from hqm.types import Cell, Estimate, Interval, Judgement
+from hqm.types import Cell, Estimate, Judgement
 from tests.indicator_answers import asked, check_answer, number
 from tests.messages import text_of
 from tests.test_flags import ACCURACY, PROTOCOL, items, matrix
 from tests.test_flags import labelled as labels_on
-from tests.test_indicators_by_hand import by_name
 
 Array = np.ndarray
 NAN = math.nan
@@ -313,6 +312,117 @@ def test_labels_that_are_no_random_sample_correct_nothing() -> None:
     assert labelled.sample_flags(drawn) == ()
     assert labelled.randomness(replace(fair, sample=None)).status == "not_applicable"
     assert labelled.sample_flags(replace(fair, sample=None)) == ()
+
+
+def judged_again(metric: Metric = ACCURACY, **sample: Any) -> tuple[Case, Array, Array]:
+    """Answers whose labels other raters might have left otherwise: the case, the labels, and their
+    (replicates, respondents, items).
+    """
+    rng = np.random.default_rng(9)
+    human = np.where(rng.random((6, 60)) < 0.2, 1 - MANY.values, MANY.values)
+    human[rng.random(human.shape) < 0.5] = NAN
+    again = np.where(rng.random((30, 6, 60)) < 0.15, 1 - human, human)
+    places = np.argwhere(np.isfinite(human))
+    given = [judgement(MANY.respondents[m], MANY.items[i].id) for m, i in places]
+    replicates = np.stack([again[:, m, i] for m, i in places], axis=1)
+    known = np.isfinite(human)
+    labels = labels_on(np.zeros(human.shape), MANY, 60)
+    labels = replace(
+        labels,
+        values=human,
+        tallies={"faithful": np.where(known, human, 0.0), "n": known.astype(float)},
+    )
+    sample = {"judgements": tuple(given), "replicates": replicates, **sample}
+    of = case(
+        "criterion",
+        "judge",
+        (MANY, labels),
+        metric,
+        PROTOCOL,
+        other_metric=FAITHFUL,
+        sample=PooledLabels(**sample),
+    )
+    return of, human, again
+
+
+def ends(value: Any) -> Any:
+    spans = (value.low, value.high), value.fixed and (value.fixed.low, value.fixed.high)
+    return pytest.approx([end for span in spans if span for end in span], nan_ok=True)
+
+
+def test_the_errors_of_raters_widen_every_interval_of_what_their_labels_say() -> None:
+    of, human, again = judged_again()
+    alone = replace(of, sample=replace(of.sample, replicates=None), known={})  # type: ignore[type-var]
+    known = np.isfinite(human)
+    scored = MANY.values
+
+    def shares(labels: Array) -> dict[str, float]:
+        a, h = scored[known], labels[known]
+        agree, p, q = (a == h).mean(), a.mean(), h.mean()
+        luck = p * q + (1 - p) * (1 - q)
+        return {
+            "accuracy": agree,
+            "kappa": (agree - luck) / (1 - luck),
+            "sensitivity": a[h == 1].mean(),
+            "specificity": 1 - a[h == 0].mean(),
+            "pearson": np.corrcoef(scored.mean(axis=1), np.nanmean(labels, axis=1))[0, 1],
+        }
+
+    moved = [shares(each) for each in again]
+    for name in moved[0]:
+        plain = number(alone, f"criterion.{name}").coefficient
+        made = number(of, f"criterion.{name}").coefficient
+        assert made.value == pytest.approx(shares(human)[name]), name
+        wider = psy.with_raters(plain, [each[name] for each in moved])
+        assert [made.low, made.high] == ends(replace(wider, fixed=None)), name
+        assert (made.fixed is None) == (wider.fixed is None)
+        if made.fixed is not None and wider.fixed is not None:
+            assert (made.fixed.low, made.fixed.high) == pytest.approx(
+                (wider.fixed.low, wider.fixed.high)
+            )
+            assert plain.fixed is not None
+            assert made.fixed != plain.fixed
+    drawn = {(MANY.respondents[m], MANY.items[i].id): 0.5 for m, i in np.argwhere(known)}
+    weighed, _, _ = judged_again(probabilities=drawn)
+    whole = number(weighed, "criterion.prediction_powered").coefficient
+    study = psy.ppi_scores(
+        scored.reshape(1, -1),
+        human.reshape(1, -1),
+        np.tile(np.arange(60), 6),
+        probabilities=np.where(known, 0.5, NAN).reshape(1, -1),
+        rater_variance=[float(np.nanmean(again, axis=(1, 2)).var(ddof=1))],
+    ).scores[0]
+    assert whole.value == pytest.approx(study.value)
+    assert whole.se == pytest.approx(study.se)
+    assert whole.fixed is not None
+    assert (whole.fixed.low, whole.fixed.high) == pytest.approx((study.low, study.high))
+
+
+def test_answers_that_stand_for_many_weigh_more_in_their_respondents_agreement() -> None:
+    chances = {
+        (NAMES[m], ITEMS[i].id): 0.25 if (m, i) == (0, 2) else 0.5
+        for m, i in np.argwhere(np.isfinite(PLACED))
+    }
+    made = number(beside(probabilities=chances), "criterion.item_agreement")
+    # 0/1 counts for 4, and 1/0, 0/0, 1/1 for 2 each; then 0/1, 1/1, 1/0; then 1/1, 0/0
+    shares = [4 / 10, 1 / 3, 1]
+    rows = list(made.detail["by_respondent"].values())
+    assert [row["agreement"] for row in rows] == pytest.approx(shares)
+    assert made.coefficient.value == pytest.approx(np.mean(shares))
+    plain = number(beside(), "criterion.item_agreement")
+    rows = list(plain.detail["by_respondent"].values())
+    assert [row["agreement"] for row in rows] == pytest.approx([2 / 4, 1 / 3, 1])
+
+
+def test_scores_of_a_ratio_are_compared_as_they_are() -> None:
+    labels = labels_on(RANDOM.random((6, 60)) < 0.5, MANY, 30)
+    pair = (MANY, labels)
+    f1 = case("criterion", "judge", pair, YES_NO[3], PROTOCOL, other_metric=FAITHFUL)
+    made = number(f1, "criterion.pearson_same_items").coefficient
+    on_labelled = MANY.take(MANY.respondents, [item.id for item in MANY.items[:30]])
+    expected = psy.pearson(on_labelled.score(YES_NO[3]), labels.values.mean(axis=1))
+    assert made.value == pytest.approx(expected.value)
+    assert asked(replace(f1, whole=None), "criterion.pearson_same_items") is None
 
 
 def named(family: str) -> list[str]:
@@ -661,46 +771,3 @@ def test_items_that_come_out_the_same() -> None:
     part = number(unread, "test_retest.item_agreement")
     assert part.coefficient.value == pytest.approx((18 / 20 + 15 / 20) / 2)
     assert part.detail["by_respondent"][first.respondents[2]] == {"agreement": None, "kappa": None}
-
-
-def test_which_comparisons_have_components_of_variance() -> None:
-    rng = np.random.default_rng(6)
-    x, y, z = (rng.random((3, 9, 20)) < np.linspace(0.1, 0.9, 9)[:, None]).astype(float)
-    cells = {
-        "form": Cell(form="b"),
-        "run": Cell(run=1),
-        "sight": Cell(sight="blind"),
-        "resolution": Cell(resolution=0.5),  # type: ignore[arg-type]
-    }
-    for facet, cell in cells.items():
-        made = by_name(compare(facet, matrix(x), matrix(y, cell), ACCURACY, PROTOCOL))
-        assert ("generalizability.phi" in made) == (facet == "form"), facet
-    judge = matrix(x, Cell(judge="a@1"))
-    for name in ("a@1#1", "b@1"):
-        made = by_name(compare("judge", judge, matrix(y, Cell(judge=name)), ACCURACY, PROTOCOL))
-        assert "generalizability.phi" in made
-    wordings = [matrix(v, Cell(form=f)) for v, f in ((x, "a"), (y, "b"), (z, "c"))]
-    for count, there in ((2, False), (3, True)):
-        made = by_name(comparisons.compare_forms(wordings[:count], ACCURACY, PROTOCOL))
-        assert ("generalizability.phi" in made) == there
-    assert comparisons.compare_forms(wordings[:1], ACCURACY, PROTOCOL) == []
-    assert comparisons.compare_runs([matrix(x)], ACCURACY, PROTOCOL) == []
-    runs = [matrix(v, Cell(run=k)) for k, v in enumerate((x, z))]
-    for facet, cell, margin in (
-        ("form", Cell(form="b"), True),
-        ("sight", Cell(sight="blind"), False),
-    ):
-        made = by_name(compare(facet, runs[0], matrix(y, cell), ACCURACY, PROTOCOL, runs=runs))
-        assert any(e.detail.get("margin_from") == "seeds" for e in made.values()) == margin
-    single = by_name(
-        compare("form", runs[0], matrix(y, cells["form"]), ACCURACY, PROTOCOL, runs=runs[:1])
-    )
-    assert single["parallel_forms.form_correlation"].status == "not_applicable"
-
-
-def test_an_interval_keeps_its_level() -> None:
-    rng = np.random.default_rng(6)
-    x, y = (rng.random((2, 9, 20)) < np.linspace(0.1, 0.9, 9)[:, None]).astype(float)
-    made = by_name(compare("form", matrix(x), matrix(y, Cell(form="b")), ACCURACY, PROTOCOL))
-    spans: list[Interval] = [span for e in made.values() for span in e.intervals]
-    assert {span.level for span in spans} == {0.95}

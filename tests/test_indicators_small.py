@@ -13,7 +13,7 @@ from hqm import psychometrics as psy
 from hqm.indicators import case, compare, compare_forms, compare_runs, comparisons, reruns
 from hqm.indicators.comparisons import expected
 from hqm.scoring.metrics import Metric, mean_of
-from hqm.types import Cell, Estimate
+from hqm.types import Cell, Estimate, Interval
 from tests.messages import text_of
 from tests.test_flags import ACCURACY, PROTOCOL, matrix
 from tests.test_indicators_by_hand import by_name
@@ -379,3 +379,49 @@ def test_where_no_probability_is_known_nothing_is_expected() -> None:
     assert by_name(comparisons.estimates(alone)) == {}
     (cold,) = of_chances(CHANCES, 0.0).values()
     assert (cold.value, cold.status) == (None, "not_applicable")
+
+
+# --- which administrations are compared ---
+
+
+def test_which_comparisons_have_components_of_variance() -> None:
+    rng = np.random.default_rng(6)
+    x, y, z = (rng.random((3, 9, 20)) < np.linspace(0.1, 0.9, 9)[:, None]).astype(float)
+    cells = {
+        "form": Cell(form="b"),
+        "run": Cell(run=1),
+        "sight": Cell(sight="blind"),
+        "resolution": Cell(resolution=0.5),  # type: ignore[arg-type]
+    }
+    for facet, cell in cells.items():
+        made = by_name(compare(facet, matrix(x), matrix(y, cell), ACCURACY, PROTOCOL))
+        assert ("generalizability.phi" in made) == (facet == "form"), facet
+    judge = matrix(x, Cell(judge="a@1"))
+    for name in ("a@1#1", "b@1"):
+        made = by_name(compare("judge", judge, matrix(y, Cell(judge=name)), ACCURACY, PROTOCOL))
+        assert "generalizability.phi" in made
+    wordings = [matrix(v, Cell(form=f)) for v, f in ((x, "a"), (y, "b"), (z, "c"))]
+    for count, there in ((2, False), (3, True)):
+        made = by_name(comparisons.compare_forms(wordings[:count], ACCURACY, PROTOCOL))
+        assert ("generalizability.phi" in made) == there
+    assert comparisons.compare_forms(wordings[:1], ACCURACY, PROTOCOL) == []
+    assert comparisons.compare_runs([matrix(x)], ACCURACY, PROTOCOL) == []
+    runs = [matrix(v, Cell(run=k)) for k, v in enumerate((x, z))]
+    for facet, cell, margin in (
+        ("form", Cell(form="b"), True),
+        ("sight", Cell(sight="blind"), False),
+    ):
+        made = by_name(compare(facet, runs[0], matrix(y, cell), ACCURACY, PROTOCOL, runs=runs))
+        assert any(e.detail.get("margin_from") == "seeds" for e in made.values()) == margin
+    single = by_name(
+        compare("form", runs[0], matrix(y, cells["form"]), ACCURACY, PROTOCOL, runs=runs[:1])
+    )
+    assert single["parallel_forms.form_correlation"].status == "not_applicable"
+
+
+def test_an_interval_keeps_its_level() -> None:
+    rng = np.random.default_rng(6)
+    x, y = (rng.random((2, 9, 20)) < np.linspace(0.1, 0.9, 9)[:, None]).astype(float)
+    made = by_name(compare("form", matrix(x), matrix(y, Cell(form="b")), ACCURACY, PROTOCOL))
+    spans: list[Interval] = [span for e in made.values() for span in e.intervals]
+    assert {span.level for span in spans} == {0.95}
