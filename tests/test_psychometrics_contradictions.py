@@ -61,7 +61,8 @@ def test_few_labels_cannot_tell() -> None:
     assert f"needs {study.fewest} labels" in study.reason
     assert study.fewest > 3
     none = psy.contradicted_items(verdicts, np.full_like(labels, np.nan))
-    assert (none.status, none.tested) == ("insufficient", 0)
+    assert (none.status, none.tested, none.fewest) == ("insufficient", 0, 0)
+    assert math.isnan(none.usual)
 
 
 def test_answers_and_labels_together_need_few_labels() -> None:
