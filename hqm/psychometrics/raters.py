@@ -363,7 +363,7 @@ def rater_share(labels: ArrayLike, rng: np.random.Generator) -> RaterVariance:
         raise ValueError(f"an array of shape (raters, answers) is needed, got {x.shape}")
     x = x[:, np.isfinite(x).sum(axis=0) >= 2]
     balanced = bool(np.isfinite(x[np.isfinite(x).any(axis=1)]).all())
-    if not balanced and np.isfinite(x).sum() > _MOST:
+    if not balanced:
         order = rng.permutation(x.shape[1])
         x = x[:, np.sort(order[np.isfinite(x[:, order]).sum(axis=0).cumsum() <= _MOST])]
     x = x[np.isfinite(x).any(axis=1)]
