@@ -133,6 +133,27 @@ def test_a_tally_that_no_answer_gave_counts_as_none() -> None:
         assert number(plain, f"parallel_forms.{name}") == number(known, f"parallel_forms.{name}")
 
 
+def test_who_lies_on_either_side_of_chance_by_more_than_noise() -> None:
+    """Of 20 yes-keys and 20 no-keys: low and near, high and near, high and low, and both alike."""
+    first, turned = items(40), items(40, flipped=True)
+    forms = []
+    for of, counts, cell in (
+        (first, (4, 16, 16, 4, 16), Cell()),
+        (turned, (11, 9, 4, 4, 16), Cell(form="b")),
+    ):
+        right = np.zeros((5, 40))
+        for key in ("yes", "no"):
+            side = np.flatnonzero([item.target == key for item in of])
+            right[:, side] = np.arange(20) < np.array(counts)[:, None]
+        forms.append(matrix(right, cell, of=of))
+    given = case("parallel_forms", "form", forms, ACCURACY, PROTOCOL)
+    balanced = number(given, "parallel_forms.balanced_score")
+    assert balanced.detail["below_chance"] == [given.respondents[2]]
+    assert balanced.flags == ("NON_PARALLEL",)
+    scores = list(balanced.detail["by_respondent"].values())
+    assert scores == pytest.approx([7.5 / 20, 12.5 / 20, 10 / 20, 4 / 20, 16 / 20])
+
+
 def test_the_length_of_answers_moves_with_the_wording() -> None:
     of = wordings()
     first, other = of.matrices

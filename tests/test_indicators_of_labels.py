@@ -284,6 +284,15 @@ def chosen(share_right: float, share_wrong: float, **sample: Any) -> Case:
     )
 
 
+def test_one_label_corrects_nothing() -> None:
+    single = np.full(HUMAN.shape, NAN)
+    single[0, 0] = 1
+    of = beside(labels=by_people(single), probabilities={(NAMES[0], ITEMS[5].id): 0.5})
+    made = number(of, "criterion.prediction_powered")
+    assert (made.coefficient.status, made.detail) == ("insufficient", {})
+    assert "there are 1" in made.coefficient.reason
+
+
 def test_labels_that_are_no_random_sample_correct_nothing() -> None:
     of = chosen(0.2, 0.8)
     study = psy.labels_at_random(MANY.values, of.other.values, np.arange(60))
