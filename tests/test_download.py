@@ -82,7 +82,7 @@ def test_a_download_says_how_far_it_is(
     file = {"path": "a/b.bin", "url": f"{server.url}/{way}", "size": size}
     (got,) = fetched(card(file), tmp_path, progress=lambda *far: seen.append(far))
     path = tmp_path / "far" / "a" / "b.bin"
-    assert got == Fetched(path, "downloaded", len(BODY))
+    assert got == Fetched(path, "downloaded", len(BODY), optional=False)
     assert path.read_bytes() == BODY
     total = 0 if way == "stream" and not size else len(BODY)
     assert {name for name, *_ in seen} == {"a/b.bin"}
@@ -294,6 +294,8 @@ class Maker(Benchmark):
     @classmethod
     def make_files(cls, inputs):
         made = {"sum.json": {name: path.name for name, path in sorted(inputs.items())}}
+        if inputs.get("b") and inputs["b"].read_text() == "nan":
+            made["sum.json"] = float("nan")
         return made if "b" not in inputs else {**made, "more.json": [1]}
 """
 
@@ -434,6 +436,9 @@ def test_a_file_that_nothing_makes_is_an_error_of_the_card(tmp_path: Path) -> No
     more = {**MORE, "made_from": ["a"]}
     with pytest.raises(CardError, match=r"does not make more\.json"):
         fetched(card({"path": "a"}, more, adapter="maker"), tmp_path)
+    (tmp_path / "far" / "b").write_text("nan")
+    with pytest.raises(ValueError, match="JSON"):
+        fetched(card({"path": "a"}, {"path": "b"}, MADE, adapter="maker"), tmp_path)
     with pytest.raises(CardError, match="no file 'b' is listed"):
         fetched(card({"path": "a"}, {**MADE, "made_from": ["c", "b", "a"]}), tmp_path)
     with pytest.raises(CardError, match="its adapter makes none"):

@@ -381,6 +381,10 @@ def test_right_answers_of_a_type_are_balanced(answers: str, counted: int | None)
             assert f"scores {counted / len(answers):.3f}" in balance[0].sentence
             assert (kind or "unlabelled") in balance[0].sentence
     assert not findings_named(asked(*yes_no(answers), task="vqa"), "unbalanced-labels")
+    mixed = asked(*yes_no("y" * 20))
+    other = Item("last", "Which?", "vqa", "red", type="ocr")
+    assert findings_named(Form("original", (*mixed.items, other)), "unbalanced-labels")
+    assert not findings_named(Form("original", (other, *mixed.items)), "unbalanced-labels")
 
 
 @pytest.mark.parametrize(
@@ -505,6 +509,7 @@ CARDS: dict[str, Callable[[], Card]] = {
     "absolute": lambda: card(data={"folder": "/data"}),
     "backwards": lambda: card(data={"checksums": "a\\..\\b"}),
     "encoding": lambda: card(data={"encoding": "klingon"}),
+    "no text": lambda: card(data={"encoding": "hex"}),
     "one field": lambda: card(fields={"prompt": "text", "target": "text"}),
     "twice": lambda: card(types=["ocr", "ocr"]),
     "empty": lambda: card(types=["ocr", ""]),
@@ -555,6 +560,11 @@ def test_a_card_takes_the_ends_of_its_ranges() -> None:
         data={"items": "a/b.jsonl", "encoding": "latin-1"},
     )
     assert made.types == ("ocr", "Accounting", "algebra")
+    for encoding in ("klingon", "hex", "undefined"):
+        with pytest.raises(ValidationError, match=f"no encoding '{encoding}'"):
+            card(data={"encoding": encoding})
+    with pytest.raises(ValidationError, match="frozen"):
+        made.title = "Other"
     assert Card(name="x" * 100, title="X", version="1", task="vqa").name == "x" * 100
     plain = card()
     assert (plain.generation.max_tokens, plain.judging.max_tokens) == (64, 512)

@@ -9,10 +9,11 @@ from typing import Any
 
 import hqm.adapters
 import numpy as np
+import pyarrow.parquet
 import pytest
 
 from hqm import Benchmark, load, names
-from hqm.benchmark.adapter import Adapter, read_calibration
+from hqm.benchmark.adapter import read_calibration
 from hqm.benchmark.card import Card
 from hqm.benchmark.registry import (
     card,
@@ -124,6 +125,7 @@ def test_a_group_is_loaded_member_by_member(tmp_path: Path) -> None:
     ("name", "log"),
     [
         ("a.csv", True),
+        ("a.tsv", True),
         ("a.py", False),
         ("none.csv", False),
         ("mine", False),
@@ -134,7 +136,7 @@ def test_a_group_is_loaded_member_by_member(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_is_no_benchmark_is_a_log(name: str, log: bool, tmp_path: Path) -> None:
-    for path in ("a.csv", "a.py", "logs/a.csv", "several/x.csv"):
+    for path in ("a.csv", "a.tsv", "a.py", "logs/a.csv", "several/x.csv"):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text("question_id,answer,model\n1,yes,m\n")
     (tmp_path / "empty").mkdir()
@@ -296,6 +298,13 @@ def test_one_part_of_a_benchmark_is_loaded(tmp_path: Path) -> None:
 # --- what follows from a card ---
 
 
+class Own(Benchmark):
+    paper_parser = "pope"
+
+    def read_answers(self, path: Path, form: Form) -> Any:
+        return form, {}
+
+
 def test_a_benchmark_says_how_it_scores(tmp_path: Path) -> None:
     plain = benchmark_in(tmp_path / "mine")
     assert (plain.name, plain.label, plain.reads) == ("mine", "mine@1", True)
@@ -312,9 +321,11 @@ def test_a_benchmark_says_how_it_scores(tmp_path: Path) -> None:
     caption = benchmark_in(tmp_path / "c", [{"id": "1", "prompt": "Describe."}], task="caption")
     assert (caption.reads, caption.scorer) == (False, "official")
     assert not plain.has_own_answer_files
-    assert load("pope", data=tmp_path).has_own_answer_files == (
-        type(load("pope", data=tmp_path)).read_answers is not Adapter.read_answers
-    )
+    assert Own(plain.card, plain.data).has_own_answer_files
+    assert Own(plain.card, plain.data, scoring="paper").parser.label == "pope"
+    assert Own(plain.card, plain.data).parser.label == plain.parser.label != "pope"
+    assert Own(plain.card, plain.data, scoring="paper", reader="strict").parser == plain.parser
+    assert type(Own(plain.card, plain.data).words).__name__ == "Words"
     assert [metric.name for metric in plain.audited] == [plain.metrics[0].name]
     two = benchmark_in(tmp_path / "two", scoring={"audited": ["f1", "accuracy"]})
     assert [metric.name for metric in two.audited] == ["f1", "accuracy"]
@@ -358,6 +369,15 @@ def test_prompts_pictures_and_checksums_lie_where_the_card_says(tmp_path: Path) 
     )
     assert type(of_card.pictures) is type(web.pictures)
     assert type(load(tmp_path / "web", images=tmp_path / "x").pictures) is type(own.pictures)
+    rows = [{"image": {"bytes": b"x", "path": "a.png"}}]
+    for images, same in (("", False), ("images", True)):
+        data = {"items": "items.parquet", "images": images}
+        packed = benchmark_in(tmp_path / f"packed{images}", data=data)
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), packed.data / "items.parquet")
+        (packed.data / "images").mkdir()
+        assert (type(packed.pictures) is type(own.pictures)) == same
+        beside = load(packed.data, images=tmp_path / "x")
+        assert type(beside.pictures) is type(own.pictures)
     (tmp_path / "mine" / "sums.txt").write_text(f"{'0' * 64}  a.png\n")
     assert own.checksums.listed["a.png"].sha256 == "0" * 64
     assert not of_card.checksums.listed

@@ -126,6 +126,10 @@ def test_the_card_is_that_of_the_original_form() -> None:
         made = benchmark_of(log(*rows))
         assert (made.card.task, made.card.types) == ("choice", ("x", "y"))
         assert [form.name for form in made.forms] == ["original", "again"]
+    about = [log(answered(n, scores={"s": n / 4}), tool="ab"[n], path="xy"[n]) for n in (0, 1)]
+    assert "a scored" in benchmark_of(*about).metrics[0].about
+    bare = [log(answered(n, key="x"), path=path) for n, path in enumerate(("x/b.json", "y/c.json"))]
+    assert benchmark_of(*bare).name == "x"
     tools = [log(answered(1, key="x"), tool="a"), log(answered(2, key="x"), tool="b", path="c")]
     assert benchmark_of(*tools, log(answered(3, key="x"), tool="a", path="d")).card.summary == (
         "From a, b."

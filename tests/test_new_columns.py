@@ -254,6 +254,8 @@ def test_answers_of_a_choice_benchmark() -> None:
         "[a, b",
         {"text": ["a"]},
         {"text": ["a"], "label": ["1", "2"]},
+        {"text": "ab", "label": ["1", "2"]},
+        {"text": ["a", "b"], "label": "12"},
         [str(i) for i in range(27)],
     ):
         task, _, faults = read([("A", "x|y"), ("A", wrong)])

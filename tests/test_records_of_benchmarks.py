@@ -183,6 +183,10 @@ def test_a_key_of_a_release_answers_the_parts_that_its_name_speaks_of(
     assert (key.targets, len(key.left_out)) == ({}, 4)
     with pytest.raises(DataError, match="1 of 2 rows fit"):
         key_of(tmp_path, pope, "gqa.jsonl", rows[0], released("c", "dog", "no"))
+    others = [released(name, "dog", "no") for name in "cd"]
+    with pytest.raises(DataError, match="2 of 3 rows fit") as refused:
+        key_of(tmp_path, pope, "gqa.jsonl", rows[0], *others)
+    assert refused.value.place.endswith("record 2")
     with pytest.raises(DataError, match="no picture"):
         key_of(tmp_path, pope, "gqa.jsonl", {"text": "Is there a bus?", "label": "no"})
 

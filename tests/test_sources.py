@@ -319,6 +319,8 @@ def test_columns_of_letters_are_options(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="an option C, and no option B") as refused:
         questions(tmp_path, "question,answer,A,B,C\nx?,A,1,,3\n")
     assert refused.value.place.endswith("column 'B'")
+    with pytest.raises(DataError, match="an option D, and no option C"):
+        questions(tmp_path, "question,answer,A,B,C,D\nx?,A,1,2,,4\n")
     with pytest.raises(DataError, match="no options") as refused:
         questions(tmp_path, "question,answer,A,B\nx?,A,1,2\ny?,A,,\n")
     assert refused.value.place.endswith("columns A, B")

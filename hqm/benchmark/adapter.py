@@ -153,11 +153,7 @@ class Calibration:
         items.
         """
         numbers = {key: place for place, key in enumerate(self.ids)}
-        return (
-            [numbers[key] for key in ids]
-            if len(ids) == len(numbers) and set(ids) == numbers.keys()
-            else None
-        )
+        return [numbers[key] for key in ids] if sorted(ids) == sorted(numbers) else None
 
 
 def read_calibration(path: Path) -> Calibration:
@@ -180,9 +176,7 @@ def read_calibration(path: Path) -> Calibration:
         ) from None
     items = len(made.ids)
     fits = (
-        made.weights.shape == (items,)
-        and made.auxiliary.ndim == 2
-        and len(made.auxiliary) == items > 0
+        made.weights.shape == (items,) and made.auxiliary.ndim == 2 and len(made.auxiliary) == items
     )
     if not fits or not all(
         math.isfinite(value) for value in (*made.weights, *made.auxiliary.ravel())
@@ -355,7 +349,7 @@ class Adapter:
                 place=self.card.name,
                 remedy="Bring the raw replies: item, role, reply.",
             )
-        return {self.roles[0]: (mark,)}
+        return dict.fromkeys(self.roles, (mark,))
 
     def official_prompt(self, name: str) -> str:
         """The release's own prompt of this name, read from the release's files."""
@@ -723,10 +717,8 @@ class Benchmark(Adapter):
     @cached_property
     def words(self) -> Words:
         """The parts that answer questions about words, loaded when they are first used."""
-        folders = (self.data / "words", self.data.parent / "words")
-        return find_words(
-            self.recipe, next((folder for folder in folders if folder.is_dir()), folders[1])
-        )
+        own = self.data / "words"
+        return find_words(self.recipe, own if own.is_dir() else self.data.parent / "words")
 
     # --- scoring ---
 

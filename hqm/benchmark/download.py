@@ -50,8 +50,8 @@ class Fetched:
 
     path: Path
     state: str
-    size: int = 0
-    optional: bool = False
+    size: int
+    optional: bool
     how: str = ""
 
 

@@ -11,6 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import mode
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
@@ -433,13 +434,13 @@ class Selection:
         """Whether a finding of this name is wanted."""
         code = code_of(name).code
         chosen = _fit(self.select or ("",), code, name)
-        return chosen >= 0 and chosen > _fit(self.ignore, code, name)
+        return chosen > _fit(self.ignore, code, name)
 
 
 def _fit(entries: Sequence[str], code: str, name: str) -> int:
-    """The length of the longest entry that fits, or -1; a full name counts more than any code."""
-    lengths = [len(entry) for entry in entries if code.startswith(entry)]
-    return max([*lengths, *(100 for entry in entries if entry == name)], default=-1)
+    """The length of the longest entry that fits, or -1; a full name is longer than any code."""
+    lengths = (len(entry) for entry in entries if code.startswith(entry) or entry == name)
+    return max(lengths, default=-1)
 
 
 def _entries(texts: Sequence[str] | None, option: str) -> tuple[str, ...]:
@@ -625,14 +626,14 @@ def _answer(item: Item) -> str:
     another order.
     """
     letter = str(item.target)
-    place = LETTERS.find(letter) if len(letter) == 1 else -1
-    return item.options[place] if item.options and 0 <= place < len(item.options) else letter
+    return dict(zip(LETTERS, item.options, strict=False)).get(letter, letter)
 
 
 def _balance(form: Form) -> Iterable[Finding]:
     for kind, items in group_by_type(form).items():
         counts = Counter(str(item.target) for item in items)
-        top, n = counts.most_common(1)[0]
+        top = mode(str(item.target) for item in items)
+        n = counts[top]
         if n / len(items) > 0.65 and len(items) >= 20:
             name = kind or "unlabelled"
             sentence = (

@@ -123,7 +123,7 @@ def _near(name: str, absent: tuple[str, ...]) -> list[str]:
     """The field that a record does not have and that a name is close to; asked again for every
     record of a file.
     """
-    return get_close_matches(name, absent, 1, 0.75)
+    return get_close_matches(name, absent, cutoff=0.75)
 
 
 def _text(value: Any, name: str, place: str, *, required: bool = False) -> str:
@@ -205,11 +205,11 @@ def _target(target: Any, card: Card, options: tuple[str, ...], place: str) -> An
             )
         return word
     if card.task == "choice":
-        letters = LETTERS[: len(options)]
+        letters = tuple(LETTERS[: len(options)])
         text = str(target).strip()
         if text in options:
             return option_letter(text, options, place)
-        if len(options) < 2 or text.upper() not in letters or len(text) != 1:
+        if len(options) < 2 or text.upper() not in letters:
             raise DataError(
                 f"the target is {target!r} and the options are {list(options)}",
                 place=place,
@@ -232,9 +232,9 @@ def option_letter(text: str, options: Sequence[str], place: str) -> str:
     DataError
         The text is also the letter of another option.
     """
-    letters = LETTERS[: len(options)]
+    letters = tuple(LETTERS[: len(options)])
     letter = letters[options.index(text)]
-    if len(text) == 1 and text in letters and text != letter:
+    if text in letters and text != letter:
         other = options[letters.index(text)]
         raise DataError(
             f"the answer {text!r} is the option {letter} and the letter of {other!r}",
@@ -247,12 +247,8 @@ def option_letter(text: str, options: Sequence[str], place: str) -> str:
 def _check_short(target: Any, place: str) -> None:
     """Refuse a right answer that no short answer can name."""
     targets = target if isinstance(target, list) else [target]
-    if target is None or not targets or not all(_is_short(each) for each in targets):
-        what = (
-            "it has no target"
-            if target is None or target in ("", [])
-            else f"the target is {target!r:.60}"
-        )
+    if not targets or not all(_is_short(each) for each in targets):
+        what = "it has no target" if target in (None, "", []) else f"the target is {target!r:.60}"
         raise DataError(
             what,
             place=place,
@@ -276,7 +272,7 @@ def item_type(label: Any, place: str = "", own: Sequence[str] = ()) -> str | Non
     >>> item_type("OCR"), item_type("Count"), item_type(None), item_type("Algebra", own=["Algebra"])
     ('ocr', 'counting', None, 'Algebra')
     """
-    if label is None or label == "":
+    if label in (None, ""):
         return None
     if str(label).strip() in own:
         return str(label).strip()

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import mode
 from typing import Any
 
 from hqm.benchmark.adapter import Benchmark
@@ -196,7 +197,7 @@ class _Questions:
     @property
     def columns(self) -> tuple[str, ...]:
         """The fields that any question has."""
-        return tuple(name for name in self.records[0] if any(row[name] for row in self.records))
+        return tuple(dict.fromkeys(name for row in self.records for name in row if row[name]))
 
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         """Each question with its place."""
@@ -222,10 +223,11 @@ def questions_of_logs(text: str, *, with_pictures: bool) -> Source | None:
     path = Path(text)
     if not path.exists() or path.suffix == ".parquet" or not names_its_tool(path):
         return None
-    logs = benchmarks_of_logs(read_logs([path]))
-    if len(logs) > 1:
+    first, *others = benchmarks_of_logs(read_logs([path]))
+    if others:
+        names = ", ".join(each.name for each in (first, *others))
         raise UsageError(
-            f"the logs hold {len(logs)} benchmarks ({', '.join(log.name for log in logs)})",
+            f"the logs hold {1 + len(others)} benchmarks ({names})",
             place=text,
             remedy="Name the files of one.",
         )
@@ -240,7 +242,7 @@ def questions_of_logs(text: str, *, with_pictures: bool) -> Source | None:
             "part": item.part,
             "cluster": item.cluster,
         }
-        for item in logs[0].original.items
+        for item in first.original.items
     ]
     folder = path if path.is_dir() else path.parent
     return Source.of_table(text, _Questions(text, records), folder)
@@ -316,7 +318,7 @@ def _from_run_0(logs: Sequence[Log]) -> list[tuple[Log, list[Row]]]:
     the respondent; a tool's epochs are runs, whatever comes out.
     """
     rows = [row for log in logs for row in log.rows]
-    first = min((row.run for row in rows), default=0)
+    first = min(row.run for row in rows)
     texts: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for row in rows:
         texts[row.respondent, row.form, row.ids, row.question, row.image].add(
@@ -341,7 +343,7 @@ def _judged_together(logs: Sequence[Log]) -> list[Log]:
     joined: list[Log] = []
     first: dict[frozenset[tuple[Any, ...]], int] = {}
     for log in logs:
-        judged = bool(log.rows) and all(row.judge for row in log.rows)
+        judged = all(row.judge for row in log.rows)
         at = first.setdefault(answers_of(log), len(joined)) if judged else len(joined)
         if at < len(joined):
             joined[at] = replace(joined[at], rows=(*joined[at].rows, *log.rows))
@@ -428,7 +430,7 @@ def _items(logs: Sequence[Log], first_form: str) -> dict[str, tuple[Item, ...]]:
     task = _task(every)
     types = {",".join(row.parts) for row in every}
     labelled = 1 < len(types - {""}) <= _MOST_TYPES
-    whole = set.intersection(*names.values()) if names else set()
+    whole = set.intersection(*names.values())
     return {
         form: tuple(
             _item(row, task, labelled, sorted(names[row.id] - whole)) for row in of_form.values()
@@ -494,7 +496,7 @@ def _item(row: Row, task: Task, labelled: bool, scores: Sequence[str]) -> Item:
 def _card(name: str, title: str, form: Form, logs: Sequence[Log]) -> Card:
     tools = ", ".join(dict.fromkeys(log.tool for log in logs if log.tool))
     types = tuple(dict.fromkeys(item.type for item in form.items if item.type))
-    common = Counter(item.task for item in form.items).most_common(1)[0][0]
+    common = mode(item.task for item in form.items)
     card = Card(name=name, title=title, version="log", task=common, summary=f"From {tools}.")
     # its own words for its types, however near they are to those of hallucination
     return card.model_copy(update={"types": types, "labelled": bool(types)})

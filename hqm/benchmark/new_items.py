@@ -410,7 +410,7 @@ def letter_of(
             place=place,
             remedy="Write an option or its letter, or remove the row.",
         )
-    text, letters = str(target).strip(), LETTERS[: len(options)]
+    text, letters = str(target).strip(), tuple(LETTERS[: len(options)])
     if zero_based:
         return letters[int(text)]
     if text in names:
@@ -418,9 +418,9 @@ def letter_of(
     as_letter = text.strip("().").upper()
     if text in options:
         return option_letter(text, options, place)
-    if len(as_letter) == 1 and as_letter in letters:
+    if as_letter in letters:
         return as_letter
-    if len(as_letter) == 1 and as_letter in LETTERS:
+    if as_letter in tuple(LETTERS):
         raise DataError(
             f"the answer is {text!r}, and the options end with {letters[-1]}",
             place=place,

@@ -5,7 +5,6 @@ dataset of the hub.
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -425,7 +424,7 @@ def _decoded(text: str, place: str) -> bytes:
         )
     try:
         return base64.b64decode("".join(text.split()), validate=True)
-    except (binascii.Error, ValueError) as error:
+    except ValueError as error:
         raise DataError(f"it is no base64: {error}", place=place, remedy=remedy) from None
 
 
