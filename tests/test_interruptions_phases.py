@@ -423,11 +423,11 @@ def test_a_wait_is_told_of_once_for_all_workers(
         tell("loading m", True)
         said: list[str] = []
 
-        def told() -> bool:
+        def said_twice() -> bool:
             said.append(capsys.readouterr().err)
             return "".join(said).count("so far") >= 2
 
-        until(told)
+        until(said_twice)
         tell("loading m", False)
         tell("loading m", False)
         for thread in threading.enumerate():
