@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hqm.builders.building import build
@@ -19,7 +19,7 @@ from hqm.builders.source import Source, open_annotations
 from hqm.errors import DataError, HQMError
 from hqm.files.records import read_records
 from tests.annotations.make import amber, coco, draw_coco, gqa, visual_genome
-from tests.conftest import ROOT, nightly
+from tests.conftest import NIGHTLY, ROOT, nightly
 from tests.messages import pattern_of
 
 SMALL = ROOT / "tests" / "annotations"
@@ -470,6 +470,7 @@ _JSON = st.recursive(
 )
 
 
+@settings(max_examples=100 if NIGHTLY else 30)
 @given(where=st.integers(0, 200), value=_JSON)
 def test_no_value_anywhere_makes_a_traceback(
     where: int, value: Any, tmp_path_factory: pytest.TempPathFactory

@@ -1,10 +1,11 @@
 import itertools
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hqm.signature import canonical_json, digest, digest_bytes, digest_file, request_seed, sign
+from tests.conftest import NIGHTLY
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -13,6 +14,7 @@ json_values = st.recursive(
 )
 
 
+@settings(max_examples=100 if NIGHTLY else 30)
 @given(st.dictionaries(st.text(), json_values, max_size=5))
 def test_the_order_of_keys_does_not_matter(value: dict[str, object]) -> None:
     turned = dict(reversed(value.items()))
