@@ -55,9 +55,9 @@ def closed_form(covariances: np.ndarray, errors: np.ndarray) -> float:
     return float(sum(loadings) ** 2 / (covariances / np.outer(s, s)).sum())
 
 
-@pytest.mark.parametrize("level", [0.8, 0.95])
 @pytest.mark.parametrize(
-    ("seed", "noise", "m"), [(1, 0.2, 9), (1, 0.2, 30), (1, 1.0, 9), (2, 1.2, 30)]
+    ("seed", "noise", "m", "level"),
+    [(1, 0.2, 9, 0.95), (1, 0.2, 30, 0.8), (1, 1.0, 9, 0.8), (2, 1.2, 30, 0.95)],
 )
 def test_omega_of_three_types_by_hand(seed: int, noise: float, m: int, level: float) -> None:
     x = world(seed, noise, m)
