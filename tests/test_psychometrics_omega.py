@@ -226,6 +226,7 @@ def test_omega_total_leaves_out_what_does_not_vary() -> None:
         (4, 4, "not_applicable"),
         (5, 4, "ok"),
         (3, 3, "not_applicable"),
+        (3, 4, "not_applicable"),
         (9, 2, "insufficient"),
         (2, 4, "insufficient"),
     ):

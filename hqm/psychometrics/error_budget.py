@@ -129,13 +129,13 @@ def wording_band(scores: ArrayLike, *, n_effective: float | None = None) -> Erro
     df_w, df_e = wordings - 1, (wordings - 1) * (n - 1)
     factor = _student(df_e)
     a, b = 2 * ms_w / respondents, 2 * ms_e * (1 - 1 / n)
-    any_wording = 0.0
-    if a + b > 0:
-        freedom = (a + b) ** 2 / (a**2 / df_w + b**2 / df_e)
-        any_wording = _student(freedom) * math.sqrt(a + b)
     half = factor * math.sqrt(2 * ms_e * (1 + 1 / n))
     # a wording that nobody asked moves no less than those that were asked
-    return ErrorBand(half=half, moves=moves, factor=factor, any_wording=max(half, any_wording))
+    any_wording = half
+    if a + b > 0:
+        freedom = (a + b) ** 2 / (a**2 / df_w + b**2 / df_e)
+        any_wording = max(half, _student(freedom) * math.sqrt(a + b))
+    return ErrorBand(half=half, moves=moves, factor=factor, any_wording=any_wording)
 
 
 def metric_band(scores: ArrayLike, other: ArrayLike) -> ErrorBand:
