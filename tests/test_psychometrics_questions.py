@@ -128,19 +128,30 @@ TEXTS_BY_HAND = [
     "",
     "is it 3 or two dogs?",
     "Is it a dog?",
+    "Is it a cat?",
 ]
 LEVELS_BY_HAND = {
-    "first word": ["is", "is", "are", "isn't", "it", "", "is", "is"],
-    "first two words": ["is it", "is it", "are there", "isn't it", "it", "", "is it", "is it"],
-    "first three words": ["a", "an", "two", "the", "it", "", "3", "a"],
-    "last word": ["dog", "owl", "dogs", "none", "it", "", "dogs", "dog"],
-    "articles": ["a", "an", "the", "the", "", "", "", "a"],
-    "punctuation": ["?", "?", "?", "',", "", "", "?", "?"],
-    "number of words": [4, 4, 7, 6, 1, 0, 6, 4],
-    "digits and number words": ["", "", "two", "", "", "", "3", ""],
-    "negation": [False, False, False, True, False, False, False, False],
-    "capital letter": [True, False, True, True, False, False, False, True],
-    "spare spaces": [False, True, False, False, False, False, False, False],
+    "first word": ["is", "is", "are", "isn't", "it", "", "is", "is", "is"],
+    "first two words": [
+        "is it",
+        "is it",
+        "are there",
+        "isn't it",
+        "it",
+        "",
+        "is it",
+        "is it",
+        "is it",
+    ],
+    "first three words": ["a", "an", "two", "the", "it", "", "3", "a", "a"],
+    "last word": ["dog", "owl", "dogs", "none", "it", "", "dogs", "dog", "cat"],
+    "articles": ["a", "an", "the", "the", "", "", "", "a", "a"],
+    "punctuation": ["?", "?", "?", "',", "", "", "?", "?", "?"],
+    "number of words": [4, 4, 7, 6, 1, 0, 6, 4, 4],
+    "digits and number words": ["", "", "two", "", "", "", "3", "", ""],
+    "negation": [False, False, False, True, False, False, False, False, False],
+    "capital letter": [True, False, True, True, False, False, False, True, True],
+    "spare spaces": [False, True, False, False, False, False, False, False, False],
 }
 
 
@@ -150,7 +161,7 @@ def test_cues_of_a_question_by_hand() -> None:
         level, count = levels.pop(name)
         assert level.tolist() == numbered.numbers(values)[0].tolist(), name
         assert count == len(set(values)), name
-    # lengths of 12, 15, 28, 25, 2, 0, 20 and 12 letters: how many tenths of them lie below
+    # lengths of 12, 15, 28, 25, 2, 0, 20, 12 and 12 letters: how many tenths of them lie below
     lengths = [len(text) for text in TEXTS_BY_HAND]
     cuts = {float(np.quantile(lengths, k / 10)) for k in range(1, 10)}
     below = [sum(cut < length for cut in cuts) for length in lengths]
