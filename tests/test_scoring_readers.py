@@ -45,6 +45,14 @@ from hqm.scoring.written_numbers import Number, number_of, numbers_in
         ("one third", [("1/3", 0, False, "")]),
         ("three quarters", [("3/4", 0, False, "")]),
         ("two dozen", [("24", 0, False, "")]),
+        ("twenty-two dozen", [("264", 0, False, "")]),
+        ("twenty two dozen", [("264", 0, False, "")]),
+        ("a dozen", [("12", 0, False, "")]),
+        ("a hundred dozen", [("1200", 0, False, "")]),
+        # words one after another are so many numbers
+        ("two five-star hotels", [("2", 0, False, ""), ("5", 0, False, "")]),
+        ("nine eleven", [("9", 0, False, ""), ("11", 0, False, "")]),
+        ("twenty ten", [("20", 0, False, ""), ("10", 0, False, "")]),
         ("two hundred and five", [("205", 0, False, "")]),
         ("two thousand three hundred and four", [("2304", 0, False, "")]),
         # a fraction behind a whole number is a part of it, whatever its sign

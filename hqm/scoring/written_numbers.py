@@ -138,7 +138,8 @@ _NUMBER = re.compile(
     r"(?:\s*(?:[x×*·]|\\times)\s*10\s*\^?\s*(?P<power>\(?[-−]?\d+\)?)|[eE](?P<exponent>[+-]?\d+)"
     r"|\s?\^\s?(?P<raised>\(?[-−]?\d+\)?))?"
     r"(?P<over>\s*/\s*(?P<under>\d+(?:\.\d+)?)(?![/\d]))?"
-    rf"|(?P<word>(?:{_WORD})(?!共|般|定|起|样)(?:[-\s](?:{_WORD}))?)(?![{LATIN}]))"
+    rf"|(?P<word>(?:(?:{'|'.join(_TENS)})\s(?:{'|'.join(_SMALL[1:10])})"
+    rf"|(?:{_WORD})(?!共|般|定|起|样))(?:[-\s]dozen)?)(?![{LATIN}]))"
     r"(?P<percent>\s*(?:%|percent\b|per cent\b|percentage points?\b))?"
     rf"(?P<scale>[\s-]*(?:hundred(?:[\s-]+(?:thousand|million|billion))?|thousand|million|billion|trillion|mn|bn|万|亿)(?![{LATIN}])"
     rf"|(?-i:[kKMB])(?![{LATIN}/]))?"
@@ -251,11 +252,11 @@ def _number(match: re.Match[str]) -> Number:
     places = 0
     if match["word"]:
         word = re.sub(r"\s+", " ", match["word"].lower())
-        parts = [word] if word in _WORDS else re.split(r"[-\s]", word)
-        known = _WORDS.get("-".join(parts))
-        value = Fraction(known if known is not None else _WORDS[parts[0]])
-        if known is None and len(parts) > 1:
-            value = Fraction(_WORDS[parts[0]] * _WORDS[parts[1]])  # two dozen
+        dozens = re.fullmatch(r"(.+)[- ]dozen", word)
+        word = dozens[1] if dozens else word
+        value = Fraction(_WORDS[word if word in _WORDS else word.replace(" ", "-")])
+        if dozens:
+            value *= _WORDS["dozen"]
     else:
         value, places = _decimal(match["digits"])
     if match["power"] or match["exponent"]:
