@@ -72,7 +72,7 @@ def spread_of_these(
         middle = 1 + h * p * (h - 1 - (2 - h) * m * p / 2)
         return np.asarray(((x / size) ** h - middle) / (h * np.sqrt(2 * p) * (1 + m * p / 2)))
 
-    low, high = np.zeros(len(z)), np.full(len(z), 2 * x + 50 + 20 * x**0.5)
+    low, high = np.zeros(len(z)), np.full(len(z), 4 * x + 100)
     for _ in range(60):
         middle = (low + high) / 2
         above = position(middle) > z
