@@ -377,16 +377,17 @@ def test_drift_is_tested_with_orthogonal_contrasts_of_runs() -> None:
         assert of.status == status
 
 
-def test_scores_of_respondents_with_labels_of_their_own_by_hand() -> None:
+@pytest.mark.parametrize("scale", [None, 1.0, 0.1])
+def test_scores_of_respondents_with_labels_of_their_own_by_hand(scale: float | None) -> None:
     """Hajek's means, their errors within pictures, and the error that both scores share."""
     rng = np.random.default_rng(6)
     m, n = 9, 40
     human = (rng.random((m, n)) < np.linspace(0.2, 0.9, m)[:, None]).astype(float)
     judge = np.where(rng.random((m, n)) < 0.85, human, 1 - human)
     labels = np.arange(n) // 2
-    weights = rng.uniform(1, 4, (m, n))
+    weights = np.ones((m, n)) if scale is None else scale * rng.uniform(1, 4, (m, n))
     shown = np.where(rng.random((m, n)) < 0.5, human, np.nan)
-    study = psy.criterion_validity(judge, shown, labels, weights)
+    study = psy.criterion_validity(judge, shown, labels, None if scale is None else weights)
     centred = judge - judge.mean(axis=0)
     centred = centred - centred.mean(axis=1, keepdims=True)
     v_a = v_h = shared = 0.0

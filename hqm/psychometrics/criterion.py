@@ -234,7 +234,7 @@ def _own_items(
     a, h, w, relatives = a[enough], h[enough], w[enough], relatives.of(enough)
     m, n, cells = a.shape[0], a.shape[1], int((w > 0).sum())
     size = round(cells / m) if m else 0
-    if m < 3 or n < 2:
+    if m < 3:
         return _none(
             "criterion validity needs 3 respondents with labels on two pictures each, "
             f"there are {m}, with {n} items that are scored for all of them",
@@ -243,7 +243,7 @@ def _own_items(
             size,
         )
     share = w / w.sum(axis=1, keepdims=True)
-    human = np.where(w > 0, h, 0.0)
+    human = np.nan_to_num(h)  # without a label, and so without weight
     means = (share * human).sum(axis=1, keepdims=True)
     errors = by_cluster(share * (human - means))
     pictures = (by_cluster(w) > 0).sum(axis=1)
@@ -260,7 +260,7 @@ def _own_items(
     )
     return _study(
         moments,
-        (share * np.where(w > 0, a, 0.0)).sum(axis=1),
+        (share * a).sum(axis=1),
         (m, n, size, cells),
         relatives,
         level,
