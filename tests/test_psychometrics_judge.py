@@ -464,6 +464,8 @@ def test_the_share_of_a_judge_by_counting() -> None:
     assert two.share.fixed == plain.share.fixed
     still = psy.judge_share(np.stack([same[0]] * 2), new)
     assert (still.share.value, still.share.fixed, still.share.status) == (0, None, "ok")
+    every = psy.judge_share(new, new).share
+    assert (every.value, every.flags) == (1, ())
     quiet = psy.judge_share(same, np.stack([new[0]] * 2))
     assert (quiet.share.status, quiet.share.n) == ("not_informative", 1)
     assert quiet.judge == pytest.approx([0.5 / 64])

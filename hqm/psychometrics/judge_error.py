@@ -452,7 +452,7 @@ def _jackknife(
 ) -> Bounds | None:
 
     left = n[:, None] - sizes
-    if value == 0.0 or (left <= 0).any():
+    if (left <= 0).any():
         return None
     judge, total = (((p.sum(axis=1)[:, None] - p) / left**2).sum(axis=0) for p in parts)
     if not ((judge > 0).all() and (total > 0).all()):
