@@ -42,6 +42,7 @@ CARS = ("red car", "blue car", "green car")
         ("(A) I say. Answer: C", "A", "A", "C"),
         ("Answer: A Answer: B", "B", "B", "B"),
         ("Answer:B", None, "B", "B"),
+        ("Answer: Cx", None, None, "C"),
         ("(C) it is. Answer: A or B", "C", "C", "C"),
         ("", None, None, None),
     ],

@@ -303,6 +303,11 @@ def test_the_published_table_is_read_as_it_circulates(tmp_path: Path, name: str,
     ]
 
 
+def test_the_heading_says_what_stands_between_the_columns(tmp_path: Path) -> None:
+    (tmp_path / "concreteness.csv").write_text("Word,Conc.M\nhot\tdog,4.9\n")
+    assert Brysbaert(tmp_path)("hot\tdog")
+
+
 def test_a_table_without_ratings_is_refused(tmp_path: Path) -> None:
     (tmp_path / "concreteness.csv").write_text("Word,Rating\ndog,5\n")
     with pytest.raises(hqm.DataError, match=r"Conc\.M"):

@@ -142,7 +142,7 @@ def _in_passage(
 
     With `head`, only a letter at its beginning counts.
     """
-    first = sentences(text)[:1] or [text]
+    first = (sentences(text) or [text])[0]
     chosen, end = _letters_at_head(text, letters)
     if chosen:
         rest = text[end:]
@@ -166,11 +166,11 @@ def _in_passage(
         return (whole[0],)
     if head:
         return None
-    nothing = () if unable(first[0]) else None
+    nothing = () if unable(first) else None
     if polar:
         said = lead(text)
         return (polar[said],) if said else nothing
-    named = _named(first[0], letters, forms) or _named(text, letters, forms)
+    named = _named(first, letters, forms) or _named(text, letters, forms)
     if len(named) == 1:
         return tuple(named)
     marked = {match[1] or match[2] for match in _MARKED.finditer(text)
@@ -183,15 +183,13 @@ def _in_passage(
 def _letters_at_head(text: str, letters: str) -> tuple[tuple[str, ...], int]:
     """The letters that a passage begins with, and where they end."""
     start = _HEAD.match(text).end()  # type: ignore[union-attr]
-    if re.search(r"\bnot?\s*$", text[:start], re.IGNORECASE) and not re.search(
-        r"\bno\s*[,:;.—–-]+\s*$|no,? it", text[:start], re.IGNORECASE
-    ):
+    if re.search(r"\bno\s*$", text[:start], re.IGNORECASE):
         return (), start
     chosen: list[str] = []
     end = start
     while (match := _LETTER.match(text, end)) is not None:
         letter = (match[1] or match[2] or match[3]).upper()
-        is_word = match[1] in ("A", "I") and len(match[0]) == 1
+        is_word = match[0] in ("A", "I")
         if letter not in letters or (is_word and not _VERB.match(text, match.end())):
             break
         chosen.append(letter)

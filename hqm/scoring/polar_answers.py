@@ -150,6 +150,7 @@ _ELLIPSIS = re.compile(
     re.IGNORECASE,
 )
 """A sentence that leaves out what it is about: "It does not"."""
+_THERE = re.compile(r"\W*there (?:is|are|was|were)\b", re.IGNORECASE)
 _THAN = re.compile(r" than |[<>]")
 _BUT_NOT = re.compile(r"\b(?:but|while|whereas)\b[^.]*(?:\bnot\b|n't\b)", re.IGNORECASE)
 _NOT_EACH = re.compile(
@@ -275,6 +276,9 @@ def _clause(clause: str, question: str, negated: bool) -> Polar | None:
     if not (_VERB.search(clause) or denies or len(words) > max(1, len(_asked(question)) - 2)):
         return None
     asked = _asked(question)
+    partly = set(words) < set(asked) and not denies and not _EXISTENCE.search(question)
+    if partly and _THERE.match(clause):
+        return None  # "There is a dog" does not say that the dog is black
     if words and _ABSENCE.match(clause) and set(words) <= set(asked) and not negated:
         return "no"
     before, _, behind = question.partition(" than ")
@@ -332,7 +336,7 @@ def _said(text: str) -> tuple[Polar | None, tuple[str, ...] | None, bool]:
     begin = _LEAD.match(text) or _CJK_LEAD.match(text)
     rest = text[begin.end() :].lstrip(" ,.:;!*—–-") if begin else text
     clause = re.split(r"[.!?\n]", _PARENTHESES.sub("", rest).lstrip(), maxsplit=1)[0]
-    aside = _ASIDE.search(clause, 1)
+    aside = _ASIDE.search(clause)
     clause = clause[: aside.start()] if aside else clause
     words = tuple(_words(clause)) if _STATEMENT.match(clause) else None
     return lead(text), words, NEGATIVE.search(clause) is not None
@@ -437,7 +441,7 @@ def _restates(clause: Sequence[str], question: str) -> bool | None:
         return False if others < set(clause) and (others & set(asked) or len(others) < 2) else None
     if len(asked) == 2 and {*clause[:2]} == {*asked}:
         return True  # "The function is even", of an even function
-    about = clause[0] == asked[0] or _PRONOUN.match(question[-60:])
+    about = clause[0] == asked[0] or _PRONOUN.match(question)
     if len(asked) > 1 and about and _in_order(asked, clause):
         return True  # "It has symmetry of order 4"
     if _in_order(clause, asked) or _in_order(_without_adjectives(clause, asked), asked):
