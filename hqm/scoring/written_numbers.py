@@ -156,12 +156,12 @@ class Number:
     """A number that a text names, with what its digits and the words behind them say."""
 
     value: Fraction
-    places: int = 0
+    places: int
     """The decimal places that it was written with."""
-    percent: bool = False
-    unit: str = ""
-    start: int = 0
-    end: int = 0
+    percent: bool
+    unit: str
+    start: int
+    end: int
     word: bool = False
     """Whether it was written as a word, which may be a pronoun ("this one")."""
 
