@@ -332,20 +332,19 @@ def weighted_agreement(
     whole, without = table.sum(axis=1), table.sum(axis=1, keepdims=True) - table
     return WeightedAgreement(
         *(
-            _left_out(each(*whole[:, None]), each(*without), n, level)
+            _left_out(float(each(*whole)), each(*without), n, level)
             for each in (agreement_of_counts, kappa_of_counts)
         )
     )
 
 
-def _left_out(value: Array, without: Array, n: int, level: float) -> Coefficient:
-    number, count = float(value[0]), len(without)
-    if math.isnan(number):
+def _left_out(value: float, without: Array, n: int, level: float) -> Coefficient:
+    if math.isnan(value):
         return Coefficient.absent("degenerate", "one category stands alone", n)
-    if count < 3 or not np.isfinite(without).all():
-        return Coefficient(number, n=0, level=level)
+    if len(without) < 3 or not np.isfinite(without).all():
+        return Coefficient(value, level=level)
     return Coefficient.over_items(
-        number, jackknife_error(without), level, "pictures left out", least=-1.0, most=1.0
+        value, jackknife_error(without), level, "pictures left out", least=-1.0, most=1.0
     )
 
 
