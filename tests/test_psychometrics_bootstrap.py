@@ -357,3 +357,7 @@ def test_what_is_known_of_an_interval_that_does_not_exist() -> None:
         dust = np.stack([1 + 1e-14 * np.arange(9), np.ones(9)], 1) * [unit, 1.0]
         same = psy.resample(dust, rate_of, rng=psy.stream(0, "r"), replicates=20)
         assert same.status == "not_informative"
+    nothing = psy.resample(
+        dust, lambda sums: rate_of(sums) / 1e9 - 1, rng=psy.stream(0, "r"), replicates=20
+    )
+    assert (nothing.status, abs(nothing.value) < 1e-12) == ("not_informative", True)

@@ -412,7 +412,7 @@ def standardized_alpha(scores: ArrayLike) -> Coefficient:
             f"alpha needs 3 respondents and 2 items that vary, there are {len(x)} and {x.shape[1]}",
             len(x),
         )
-    alpha = cronbach_alpha((x - x.mean(axis=0)) / x.std(axis=0, ddof=1)).coefficient
+    alpha = cronbach_alpha(x / x.std(axis=0)).coefficient
     if alpha.status != "ok":
         return Coefficient.absent(alpha.status, alpha.reason, len(x))
     return Coefficient(alpha.value, n=len(x), method="standardised alpha", flags=alpha.flags)
