@@ -257,8 +257,7 @@ def test_agreement_is_of_right_and_wrong_alone(answers: float, labels: float, th
     assert (number(of, "criterion.accuracy").coefficient.status == "ok") == there
 
 
-RANDOM = np.random.default_rng(8)
-MANY = matrix((RANDOM.random((6, 60)) < 0.5).astype(float))
+MANY = matrix((np.random.default_rng(8).random((6, 60)) < 0.5).astype(float))
 
 
 def chosen(share_right: float, share_wrong: float, **sample: Any) -> Case:
@@ -424,7 +423,7 @@ def test_answers_that_stand_for_many_weigh_more_in_their_respondents_agreement()
 
 
 def test_scores_of_a_ratio_are_compared_as_they_are() -> None:
-    labels = labels_on(RANDOM.random((6, 60)) < 0.5, MANY, 30)
+    labels = labels_on(np.random.default_rng(10).random((6, 60)) < 0.5, MANY, 30)
     pair = (MANY, labels)
     f1 = case("criterion", "judge", pair, YES_NO[3], PROTOCOL, other_metric=FAITHFUL)
     made = number(f1, "criterion.pearson_same_items").coefficient
