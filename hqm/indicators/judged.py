@@ -77,8 +77,6 @@ NO_PEOPLE = (
     " not from people: agreement with them says nothing about validity"
 )
 
-_SHOWN = 50
-"""How many items a list in a detail names."""
 _LABELLED = 0.9
 """The reliability of people's scores that `labels_needed` is about."""
 

@@ -597,13 +597,13 @@ def _designs(study: GStudy, items: int, facet: str) -> list[dict[str, Any]]:
     )
     rows = []
     for plan in plans:
-        sizes = dict(plan.design.sizes) if plan.design is not None and plan.status == "ok" else {}
+        sizes = {} if plan.design is None else dict(plan.design.sizes)
         rows.append(
             {
                 "target": plan.target,
                 "items": sizes.get("item"),
                 f"{facet}s": sizes.get(facet),
-                "answers": finite(plan.cost) if sizes else None,
+                "answers": finite(plan.cost),
                 "reason": plan.reason,
             }
         )
