@@ -251,7 +251,7 @@ def _number_of_passage(text: str, counts: bool, question: str = "") -> Number | 
         and re.search(rf"\b{label[1]}\b", question, re.IGNORECASE)
     ]
     if len(labelled) == 1 and re.search(r"[:=].*[,;].*[:=]", text):
-        return labelled.pop()  # "AB = 45, BC = 60"
+        return labelled[0]  # "AB = 45, BC = 60"
     tail = number_of(text[text.rfind(": ") + 1 :]) if ": " in text else None
     if tail is not None:
         return tail  # "Eight minus three: 5 slices."
@@ -280,7 +280,7 @@ def _number_of_passage(text: str, counts: bool, question: str = "") -> Number | 
             if (behind := _PLACE.match(part[number.end :])) and Fraction(behind[1]) in asked
         ]
         if len(there) == 1:
-            return there.pop()  # "from 5 in 2008 to 9 in 2010"
+            return there[0]  # "from 5 in 2008 to 9 in 2010"
         if len(numbers) > 1 and _hedged(part, numbers):
             continue
         distinct = {(number.value, number.percent) for number in numbers}
@@ -296,7 +296,7 @@ def _number_of_passage(text: str, counts: bool, question: str = "") -> Number | 
         several = len({each.value for each in stated}) > 1 or _YEAR.search(question)
         answering = _stated(clause, question)
         if several and len(answering) == 1:
-            return answering.pop()  # "Blue costs $25, and the red one costs $30"
+            return answering[0]  # "Blue costs $25, and the red one costs $30"
         if stated:
             results = [number for number in stated if re.search(r"[=≈]\s*$", part[: number.start])]
             return results[-1] if len(results) == 1 and "+" in part else stated[-1]

@@ -186,6 +186,8 @@ class Recorder:
         self.lines = coverage.Coverage(data_file=None, config_file=False, source=sources)
         self.lines.start()
         self.record, self.failed = read_record(), set()
+        for ran in self.record["ran"].values():  # what runs before the first test is noted anew
+            ran.update({line: [each for each in there if each] for line, there in ran.items()})
         files = (path for package in PACKAGES for path in package.rglob("*.py"))
         self.text = {str(path): path.read_text("utf-8") for path in files}
 
