@@ -121,6 +121,9 @@ def test_from_nothing_to_a_gate_that_people_open(
         f'exec "{sys.executable}" -P -m hqm.cli "$@"\n'
     )
     command.chmod(0o755)
+    python = tmp_path / "bin" / "python"  # else another Python would read this one's library
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
     environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
     environment |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}
     plan, printed = tmp_path / "study" / "plan.jsonl", ""
