@@ -526,8 +526,7 @@ def read_questions(
     if faults.first and not (keep_going and rows):
         raise faults.error(total)
     columns = {
-        use_of_types if field == "type" else field: column
-        for field, column in chosen.fields.items()
+        {"type": use_of_types}.get(field, field): column for field, column in chosen.fields.items()
     }
     read = {column for field, column in columns.items() if field} | {*chosen.letters, chosen.index}
     columns.pop("", None)
