@@ -250,3 +250,17 @@ def test_d_prime_is_the_distance_of_two_quantiles() -> None:
     assert BY_NAME["d_prime"](sums) == pytest.approx(expected, abs=1e-9, nan_ok=True)
     turned = {"tp": sums["fp"], "fn": sums["tn"], "fp": sums["tp"], "tn": sums["fn"]}
     assert BY_NAME["d_prime"](turned) == pytest.approx(-np.array(expected), abs=1e-9, nan_ok=True)
+
+
+def test_an_answer_counts_in_one_of_four_places() -> None:
+    counted = {
+        (said, truth): {name for name, n in yes_no_tally(said, truth).items() if n}
+        for said in ("yes", "no")
+        for truth in ("yes", "no")
+    }
+    assert counted == {
+        ("yes", "yes"): {"tp"},
+        ("yes", "no"): {"fp"},
+        ("no", "no"): {"tn"},
+        ("no", "yes"): {"fn"},
+    }

@@ -189,6 +189,14 @@ def test_a_number_says_where_it_stands_and_how_it_was_written(text: str, number:
     assert numbers_in(text) == (number,)
 
 
+def test_scales_are_powers_of_ten() -> None:
+    powers = {"hundred": 2, "thousand": 3, "k": 3, "million": 6, "M": 6, "mn": 6}
+    powers |= {"billion": 9, "bn": 9, "B": 9, "trillion": 12, "万": 4, "亿": 8}
+    for scale, power in powers.items():
+        (number,) = numbers_in(f"2{' ' if len(scale) > 2 else ''}{scale}")
+        assert (number.value, number.unit) == (2 * 10**power, ""), scale
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
