@@ -562,8 +562,9 @@ def test_separation_is_what_errors_leave_of_the_variance_of_abilities() -> None:
         p_values.append(2 * stats.norm.sf(np.abs(deviates)))
     q = stats.false_discovery_control(np.minimum(1, 2 * np.min(p_values, axis=0)))
     outside = np.flatnonzero((np.abs(plain - 1) > 0.3) | (np.abs(weighted - 1) > 0.3))
-    assert len(outside) >= 2
-    for item in outside:
+    doubted = outside[q[outside] < 0.999]  # no rate of false discoveries is above 1
+    assert len(doubted) >= 2
+    for item in doubted:
         for alpha in (q[item] * 0.9999, q[item] * 1.0001):
             expected = [int(k) for k in outside if q[k] < alpha]
             assert psy.rasch(right, alpha=alpha).misfit == tuple(expected)
