@@ -7,7 +7,7 @@ import pytest
 from hqm.benchmark.card import Card
 from hqm.benchmark.new_sources import RowFaults
 from hqm.errors import DataError
-from hqm.scoring.choices import _by_name, _in_passage, _named, options_of
+from hqm.scoring.choices import Option, _by_name, _in_passage, _named, options_of
 from hqm.scoring.commitments import (
     answering_clause,
     denied,
@@ -301,6 +301,22 @@ def test_numbers_are_compared_to_so_many_decimal_places(text: str, places: int, 
 )
 def test_options_that_a_text_names(text: str, options: tuple[str, ...], letters: str) -> None:
     assert _named(text, "ABC"[: len(options)], options_of(options)) == list(letters)
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "equal"),
+    [
+        ("A red bus", "a red bus.", True),
+        ("A red bus", "A red bus stops", False),
+        ("", "", False),
+        ("12", "twelve", True),
+        ("12", "a dozen cats", False),
+        ("(x+1)^2 >= 4", "(x + 1)^2>=4", True),
+        ("red bus", "redbus", False),
+    ],
+)
+def test_a_text_is_an_option_and_nothing_else(option: str, text: str, equal: bool) -> None:
+    assert Option(option).equals(text) is equal
 
 
 @pytest.mark.parametrize(
