@@ -471,7 +471,8 @@ def main(command: str, *arguments: str) -> None:
         print_shares(draw(*map(int, arguments)))
     else:
         record = read_record()
-        files = sorted({file_of(test) for test in record["seconds"]})
+        noted = {file_of(test) for test in record["seconds"]}
+        files = sorted(file for file in noted if Path(file).exists())
         drawn = draw(*map(int, arguments))
         pytest.main([*PLUGINS, *EXAMPLES, *files], plugins=[Runner(drawn, record)])
 
