@@ -18,6 +18,7 @@ from hqm.psychometrics import Bounds, Coefficient
 from hqm.scoring.matrix import ScoreMatrix, Units
 from hqm.scoring.metrics import YES_NO, Metric, mean_of
 from hqm.types import STATES, Cell, Estimate
+from tests.fields import fields_of
 from tests.messages import text_of
 from tests.test_flags import ACCURACY, PROTOCOL, items, labelled, matrix
 
@@ -502,13 +503,13 @@ def test_every_unit_has_the_values_that_it_can_have() -> None:
 
 
 def test_a_number_of_a_study_or_why_it_has_none() -> None:
-    assert units.known(0.3, ALONE) == Coefficient(0.3)
+    assert fields_of(units.known(0.3, ALONE)) == fields_of(Coefficient(0.3))
     few = Coefficient.absent("insufficient", "few")
     lost = units.known(0.3, few, "lost")
     assert (lost.status, lost.reason) == ("insufficient", "few")
     silent = units.known(0.3, Coefficient.absent("insufficient", ""), "lost")
     assert (silent.status, silent.reason) == ("insufficient", "lost")
-    assert units.known(0.3, missing="lost") == Coefficient(0.3)
+    assert fields_of(units.known(0.3, missing="lost")) == fields_of(Coefficient(0.3))
     for value in (math.nan, math.inf):
         none = units.known(value, missing="lost")
         assert (none.status, none.reason) == ("degenerate", "lost")

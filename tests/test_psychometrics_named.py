@@ -13,6 +13,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_kappa
 
 from hqm import psychometrics as psy
 from hqm.psychometrics.agreement import agreement_of_counts, kappa_of_counts
+from tests.fields import fields_of
 
 SHROUT_FLEISS = [
     [9, 2, 5, 8],
@@ -437,7 +438,7 @@ def test_respondents_without_a_score_leave_with_their_labels() -> None:
             ).ccc,
         ),
     ):
-        assert part == whole
+        assert fields_of(part) == fields_of(whole)
         assert (part.n, math.isfinite(part.low)) == (12, True)
         assert part.method.startswith("families")
     # of W there is a bound from eight respondents on, for which 0 is the lowest

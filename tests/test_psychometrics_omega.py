@@ -9,6 +9,7 @@ from scipy import optimize
 from hqm import psychometrics as psy
 from hqm.psychometrics.resampling import jackknife_variance
 from hqm.psychometrics.variance_components import half_width_without
+from tests.fields import fields_of
 from tests.test_psychometrics_consistency import with_covariance
 
 KINDS = np.array(list("a" * 12 + "b" * 12 + "cc"))
@@ -136,9 +137,9 @@ def test_types_and_respondents_that_cannot_be_used_are_left_out() -> None:
     names = list("aabbccddee")
     part = psy.omega_of_types(absent, KINDS.tolist(), PICTURES, families=names)
     whole = psy.omega_of_types(x, KINDS.tolist(), PICTURES, families=[*names[:4], *names[5:]])
-    assert part == whole
+    assert fields_of(part) == fields_of(whole)
     assert whole.method.startswith("families")
-    assert psy.omega_of_types(absent, KINDS.tolist(), PICTURES) == plain
+    assert fields_of(psy.omega_of_types(absent, KINDS.tolist(), PICTURES)) == fields_of(plain)
     # a type in which nobody differs
     constant = np.column_stack([x, np.full((9, 3), 0.5)])
     types, pictures = [*KINDS.tolist(), *"ddd"], [*PICTURES.tolist(), 0, 1, 2]
@@ -214,9 +215,9 @@ def test_omega_total_leaves_out_what_does_not_vary() -> None:
     plain = psy.omega_t(x)
     assert (plain.status, plain.n) == ("ok", 12)
     with_constant = np.column_stack([x[:, :2], np.ones(12), x[:, 2:]])
-    assert psy.omega_t(with_constant) == plain
+    assert fields_of(psy.omega_t(with_constant)) == fields_of(plain)
     holes = np.vstack([x, [np.nan, 1, 1, 1]])
-    assert psy.omega_t(holes) == plain
+    assert fields_of(psy.omega_t(holes)) == fields_of(plain)
     r = np.corrcoef(x.T)
     assert plain.value == pytest.approx(psy.minres_loadings(r).sum() ** 2 / r.sum())
     names = [f"f{m // 2}" for m in range(12)]
