@@ -118,8 +118,9 @@ def family_dependence(
       without it there is no test and no flag.
 
     The status is `not_applicable` where all are of one family (n_eff is then 1) or every respondent
-    is its own (n_eff is then M), `degenerate` for equal scores (n_eff is then F). Flag `FAMILY_DEPENDENCE` where p < .05. The interval is that of
-    Searle for unequal families, with n0 for a common size.
+    is its own (n_eff is then M), `degenerate` for equal scores (n_eff is then F). Flag
+    `FAMILY_DEPENDENCE` where p < .05. The interval is that of Searle for unequal families, with n0
+    for a common size.
 
     >>> result = family_dependence([0.1, 0.12, 0.5, 0.52, 0.9, 0.88], list("aabbcc"))
     >>> round(result.icc.value, 3), round(result.n_eff, 2)

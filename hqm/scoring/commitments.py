@@ -228,7 +228,8 @@ _END = re.compile(
 _UNABLE = re.compile(
     r"\b(?:can(?:no|')t|cannot|could(?: no|n')t|isn't possible to|unable to|(?:\bnot|n't) (?:able|possible) to"
     r"|impossible to)\s+"
-    r"(?:be\s+)?(?:\w+ly\s+)?(?:\w+\s+or\s+)?(?:determin|tell|told|answer|see|say|said|identif|provid"
+    r"(?:be\s+)?(?:\w+ly\s+)?(?:\w+\s+or\s+)?(?:determin|tell|told|answer|see|say|said|identif"
+    r"|provid"
     r"|calculat"
     r"|know|give|measur|find|read|assist|help|view|count|accurate|definit|solv|represent|verif"
     r"|compare|make out|recogni[sz]|discern|infer|access|choose|confirm|settle|decide|pick)\w*"

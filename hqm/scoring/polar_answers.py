@@ -91,7 +91,8 @@ _PLAIN_WORDS = frozenset(
         "a an the there is are was were be does do did has have had can cannot will not no none any"
         " it they he she this that these those i see seen visible present shown appear appears seem look looks"
         " seems show shows contain contains image picture photo in of on one isn aren wasn weren"
-        " doesn don didn hasn haven t s lack lacks absent missing should could would must wouldn couldn shouldn be you from given provided based according to than as at by here anywhere"
+        " doesn don didn hasn haven t s lack lacks absent missing should could would must wouldn couldn"
+        " shouldn be you from given provided based according to than as at by here anywhere"
     ).split()
 )
 _ABOUT_ANOTHER = re.compile(
@@ -365,7 +366,8 @@ _IRREGULAR = MappingProxyType(
             " sat:sit stood:stand ran:run ate:eat went:go came:come took:take gave:give made:make"
             " broke:break drew:draw drove:drive flew:fly wrote:write began:begin kept:keep"
             " beside:near next:near close:near adjacent:near equal:same equally:same identical:same"
-            " sitting:sit lying:lie running:run every:all each:all shot:shoot big:large bigger:larger alike:same"
+            " sitting:sit lying:lie running:run every:all each:all shot:shoot big:large bigger:larger"
+            " alike:same"
         ).split()
     )
 )

@@ -57,7 +57,8 @@ _GOES_ON = re.compile(
     r"\s*(?:[+×*/=−-]|,|\band\b|\bplus\b|\bminus\b|\btimes\b)\s*[\d$]|\s*(?:plus|minus|times)\b|\s*of\s+\d|[^.]*="
 )
 _BESIDE = re.compile(
-    r",? (?:because|since|(?<!well )as(?! well)|with|where|given|considering|but|whereas|while|although|assuming|if"
+    r",? (?:because|since|(?<!well )as(?! well)|with|where|given|considering|but|whereas|while"
+    r"|although|assuming|if"
     r"|when|after|before|out of|compared|rather than|instead of|per|up from|down from"
     r"|arranged|consisting|split|divided|grouped|reaching"
     r"|versus|vs|leaving|including|of which|plus another)\b",
@@ -71,7 +72,8 @@ _NOTHING = re.compile(
     re.IGNORECASE,
 )
 _WHEN = re.compile(
-    r"\b(?:in|at|for|from|of|of the|on|by|since|after|before|within|en|im|until|between|than|at least|at most|over|under|above|below"
+    r"\b(?:in|at|for|from|of|of the|on|by|since|after|before|within|en|im|until|between|than"
+    r"|at least|at most|over|under|above|below"
     r"|year|step|when|if)\s*$",
     re.IGNORECASE,
 )
@@ -315,7 +317,8 @@ _BRACKETS = re.compile(
 )
 _BULLET = re.compile(r"^\s*(?:[-*•–▪]|\(?\d{1,2}[.)])\s+(?=\S)")
 _AROUND = re.compile(
-    r"^(?:an?|the|both|then|finally|lastly|also|followed by|one|some)\s+(?=\w{2}|an? )|^[a-z]\s*[=:]\s*"
+    r"^(?:an?|the|both|then|finally|lastly|also|followed by|one|some)\s+(?=\w{2}|an? )"
+    r"|^[a-z]\s*[=:]\s*"
     r"|,?\s+(?:respectively|each|too|as well)$|\s+\([^()]*\)$",
     re.IGNORECASE,
 )

@@ -141,7 +141,8 @@ _NUMBER = re.compile(
     rf"|(?P<word>(?:(?:{'|'.join(_TENS)})\s(?:{'|'.join(_SMALL[1:10])})"
     rf"|(?:{_WORD})(?!共|般|定|起|样))(?:[-\s]dozen)?)(?![{LATIN}]))"
     r"(?P<percent>\s*(?:%|percent\b|per cent\b|percentage points?\b))?"
-    rf"(?P<scale>[\s-]*(?:hundred(?:[\s-]+(?:thousand|million|billion))?|thousand|million|billion|trillion|mn|bn|万|亿)(?![{LATIN}])"
+    r"(?P<scale>[\s-]*(?:hundred(?:[\s-]+(?:thousand|million|billion))?|thousand|million|billion"
+    rf"|trillion|mn|bn|万|亿)(?![{LATIN}])"
     rf"|(?-i:[kKMB])(?![{LATIN}/]))?"
     rf"(?:\s*(?P<unit>°\s?[CFK]?|π|(?!(?:{_NO_UNIT}"
     rf"|{_WORD})\b)[a-zA-Zµ]+(?:\s?/\s?[a-zA-Z]+)?(?:\^[23])?))?",

@@ -734,7 +734,8 @@ def refused(store: Store, respondent: int, run: int) -> set[str]:
         "SELECT a.digest FROM answers x JOIN asks a ON a.id = x.ask WHERE respondent = ? AND run ="
         " ? AND state = 'error' AND json_extract(detail, '$.final') AND (? OR"
         " json_extract(detail, '$.status') IS NULL) AND attempt = (SELECT"
-        " MAX(attempt) FROM answers y WHERE y.respondent = x.respondent AND y.run = x.run AND y.ask = x.ask)"
+        " MAX(attempt) FROM answers y WHERE y.respondent = x.respondent AND y.run = x.run"
+        " AND y.ask = x.ask)"
     )
     answered = has_answered(store, respondent)
     return {row[0] for row in store.select(query, respondent, run, answered)}
