@@ -145,7 +145,7 @@ class AmberD(Benchmark):
             if note.get("type") not in _KINDS or note.get("truth") not in ("yes", "no"):
                 raise DataError(
                     f"annotations.json has no usable label for the id {key}",
-                    place=place,
+                    location=place,
                     remedy="Take both files of one release.",
                 )
             image = str(take(record, "image", place))

@@ -297,7 +297,7 @@ class AmberG(Benchmark):
                 raise DataError(
                     f"relation.json has no {missing[0]!r}, which picture {item.id} is annotated"
                     " with",
-                    place=str(self.data / "relation.json"),
+                    location=str(self.data / "relation.json"),
                     remedy="Take both files of one release.",
                 )
             made[item.id] = tuple(
@@ -325,7 +325,7 @@ class AmberG(Benchmark):
             if self.annotations.get(key, {}).get("type") != "generative":
                 raise DataError(
                     f"annotations.json has no generative annotation for the id {key}",
-                    place=place,
+                    location=place,
                     remedy="Take both files of one release.",
                 )
             prompt = str(take(record, "query", place))

@@ -191,7 +191,7 @@ def read_synonyms(path: Path) -> dict[str, dict[str, str]]:
     if not lines:
         raise DataError(
             "it lists no object",
-            place=str(path),
+            location=str(path),
             remedy="Fetch data/synonyms.txt of the CHAIR release.",
         )
     inverse = {word: line[0] for line in lines for word in line}
@@ -269,7 +269,7 @@ def _split(annotations: Path, split: str, counters: Sequence[Counter]) -> list[d
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(
             f"it is not in COCO's format ({type(error).__name__}: {error})",
-            place=f"{annotations}: {file}",
+            location=f"{annotations}: {file}",
             remedy="Fetch COCO's annotations of 2014.",
         ) from None
     return objects
@@ -449,7 +449,7 @@ class CocoChair(Benchmark):
                 if key not in self._train:
                     raise AnswerError(
                         f"the objects of picture {key} are not known",
-                        place=place,
+                        location=place,
                         remedy="objects.json lists those that are.",
                     )
                 further[key] = replace(
@@ -458,7 +458,7 @@ class CocoChair(Benchmark):
             if key in responses:
                 raise AnswerError(
                     f"picture {key} is captioned twice",
-                    place=place,
+                    location=place,
                     remedy="Keep one caption for each picture.",
                 )
             text = record["caption"] if "caption" in record else take(record, "text", place)
@@ -534,7 +534,7 @@ class CocoChair(Benchmark):
             if place > 1:
                 raise AnswerError(
                     f"a third instruction is {instruction!r:.80}",
-                    place=str(file),
+                    location=str(file),
                     remedy="Bring captions of at most two instructions.",
                 )
             form, answers = self.read_answers(file, self._whole)

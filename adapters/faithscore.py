@@ -641,7 +641,7 @@ class FaithScore(Benchmark):
         if len(records) != 2 * half:
             raise AnswerError(
                 f"it has {len(records)} rows, not {2 * half}",
-                place=str(path),
+                location=str(path),
                 remedy="Only the row says whose answer it is: take the whole file.",
             )
         rows = []
@@ -650,7 +650,7 @@ class FaithScore(Benchmark):
             if item.id.partition("/")[0] != str(record.get("id")):
                 raise AnswerError(
                     f"the row is about {record.get('id')!r}, the question about {item.id!r}",
-                    place=f"{path}: record {i + 1}",
+                    location=f"{path}: record {i + 1}",
                     remedy="Take annotation.jsonl and questions.jsonl as released.",
                 )
             rows.append((RESPONDENTS[i // half], item.id, record))
@@ -692,7 +692,7 @@ class FaithScore(Benchmark):
         if clash := next((who for who, names in meant.items() if len(names) > 1), None):
             raise AnswerError(
                 f"the respondent {clash!r} could be {' or '.join(meant[clash])}",
-                place=str(path),
+                location=str(path),
                 remedy="Name one with --respondent.",
             )
         named = {who: names[0] for who, names in meant.items() if names}
@@ -700,7 +700,7 @@ class FaithScore(Benchmark):
             raise AnswerError(
                 f"it labels the answers of {' and '.join(RESPONDENTS)}; neither is a respondent"
                 " here",
-                place=str(path),
+                location=str(path),
                 remedy="Import their answers from the same file first.",
             )
         return [

@@ -196,7 +196,7 @@ class Gavie(Benchmark):
             raise DataError(
                 "the release's prompt needs"
                 f" {'GAVIE.txt' if path is None else 'vg_annotation.json'}, which is not there",
-                place=str(self.data),
+                location=str(self.data),
                 remedy="Get it (`hqm fetch gavie` says how), or use --set prompts=hqm.",
             )
         cut = re.fullmatch(
@@ -208,7 +208,9 @@ class Gavie(Benchmark):
         )
         if cut is None:
             raise DataError(
-                "it is not the release's prompt", place=str(path), remedy="Take prompts/GAVIE.txt."
+                "it is not the release's prompt",
+                location=str(path),
+                remedy="Take prompts/GAVIE.txt.",
             )
         return (
             f"{cut['head']}\n{{regions}}\n\n{cut['here']}{{question}}\n\n{{answers}}\n\n"
@@ -247,7 +249,7 @@ class Gavie(Benchmark):
         if len(saved) != len(self.original):
             raise AnswerError(
                 f"{len(saved)} replies for {len(self.original)} questions",
-                place=str(path),
+                location=str(path),
                 remedy="Write one reply for each question, and an empty text where there is none.",
             )
         return {

@@ -393,7 +393,7 @@ class HalEval(Benchmark):
                     raise DataError(
                         "its hallucinated captions are of the types"
                         f" {', '.join(map(repr, wrong)) or 'none'}",
-                        place=place,
+                        location=place,
                         remedy="Take the files of the release.",
                     )
                 made.append(
@@ -537,7 +537,7 @@ class HalEval(Benchmark):
         if first is None or asked is None or begun is None or name not in ("exists", "types"):
             raise DataError(
                 f"it has no prompt {name!r}",
-                place=str(path),
+                location=str(path),
                 remedy="Take the script of the release.",
             )
         first = first.replace("{}", "{caption}")
@@ -563,7 +563,7 @@ class HalEval(Benchmark):
         if len(rows) > len(pictures) or (len(parts) > 1 and len(rows) < len(pictures)):
             raise AnswerError(
                 f"it has {len(rows)} rows for {len(pictures)} pictures",
-                place=str(path),
+                location=str(path),
                 remedy=(
                     f"Rows follow the pictures of one file: say --part, one of {', '.join(PARTS)}."
                 ),
@@ -612,7 +612,7 @@ class HalEval(Benchmark):
         if len(spoken) != 5 or "?" in spoken:
             raise AnswerError(
                 f"it is no row of five answers: {row}",
-                place=place,
+                location=place,
                 remedy="A row is five of 0 (no), 1 (yes) and 2 (neither), or five texts.",
             )
         return spoken
@@ -623,7 +623,7 @@ class HalEval(Benchmark):
         if length is None:
             raise AnswerError(
                 "its name has neither 'short' nor 'long'",
-                place=str(path),
+                location=str(path),
                 remedy="Rename it, as the release's files are called.",
             )
         described = InTurn(

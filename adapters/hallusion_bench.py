@@ -117,7 +117,7 @@ class HallusionBench(Benchmark):
         for place, record in placed_records(path):
             item = self._item(record, place)
             if item.id in items:
-                raise DataError(f"the question {item.id} stands twice", place=place)
+                raise DataError(f"the question {item.id} stands twice", location=place)
             items[item.id] = item
         return Form("original", _sized(items.values()))
 
@@ -129,7 +129,7 @@ class HallusionBench(Benchmark):
         if truth is None or kind not in _TYPES:
             raise DataError(
                 "its gt_answer or subcategory is unknown",
-                place=place,
+                location=place,
                 remedy="Take the file of the release.",
             )
         name = record.get("filename")
@@ -379,14 +379,14 @@ class HallusionBench(Benchmark):
                 if key not in form.by_id:
                     raise AnswerError(
                         f"the benchmark has no question {key}",
-                        place=place,
+                        location=place,
                         remedy="Check the release.",
                     )
                 asked = str(take(record, "question", place)).split()
                 if asked != self.original.by_id[key].prompt.split():
                     raise AnswerError(
                         f"the question {key} reads otherwise in this release",
-                        place=place,
+                        location=place,
                         remedy="The file answers another release; score it with that.",
                     )
                 yield record, key, place
@@ -406,7 +406,9 @@ class HallusionBench(Benchmark):
             )
             check = str(take(record, field, place))
             if check not in _WORDS:
-                raise AnswerError(f"the check is {check!r}", place=place, remedy="It is 0, 1 or 2.")
+                raise AnswerError(
+                    f"the check is {check!r}", location=place, remedy="It is 0, 1 or 2."
+                )
             same = {"1": ["same"], "0": ["different"]}.get(str(record.get("same")), [])
             replies[key] = {"judge": [_WORDS[check], *same]}
         return replies

@@ -218,7 +218,7 @@ class Hqh(Benchmark):
             if label not in _TYPES:
                 raise DataError(
                     f"the type is {label!r}",
-                    place=place,
+                    location=place,
                     remedy=f"Known are {', '.join(sorted(_TYPES))}.",
                 )
             image = (
@@ -408,7 +408,7 @@ class Hqh(Benchmark):
             if item is not None and str(record.get("instruction", item.prompt)) != item.prompt:
                 raise AnswerError(
                     f"the item {key} asks something else",
-                    place=place,
+                    location=place,
                     remedy="Take the HQH.json that was answered.",
                 )
             collected.put(key, Response(*_state(record, texts[0] if texts else None)), place)
@@ -419,7 +419,7 @@ class Hqh(Benchmark):
             elif len(texts) != 1:
                 raise AnswerError(
                     f"it has the answers of {len(texts)} models",
-                    place=place,
+                    location=place,
                     remedy="Keep one model's, or score it with --set mode=joint.",
                 )
         return form, collected

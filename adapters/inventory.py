@@ -49,7 +49,7 @@ class Inventory(Benchmark):
             isinstance(name, str) and name.strip() for name in names
         ):
             raise DataError(
-                "it is no list of names", place=str(path), remedy='Write ["dog", "hot dog"].'
+                "it is no list of names", location=str(path), remedy='Write ["dog", "hot dog"].'
             )
         return frozenset(names)
 

@@ -46,7 +46,7 @@ class MathVista(Benchmark):
         choices = tuple(str(choice) for choice in record.get("choices") or ())
         answer = str(take(record, "answer", place))
         if choices and answer not in choices:
-            raise DataError(f"the answer {answer!r:.60} is no option", place=place)
+            raise DataError(f"the answer {answer!r:.60} is no option", location=place)
         image, about = str(take(record, "image", place)), take(record, "metadata", place)
         return Item(
             str(take(record, "pid", place)),

@@ -110,14 +110,14 @@ class MMHal(Benchmark):
         if path is None:
             raise DataError(
                 "the template is not there",
-                place=str(self.data),
+                location=str(self.data),
                 remedy=f"It is called {_FILES[0]}.",
             )
         items = [self._item(record, place) for place, record in placed_records(path)]
         if len({item.id for item in items}) < len(items):
             raise DataError(
                 "two questions are about one picture",
-                place=str(path),
+                location=str(path),
                 remedy="Take the file of the release.",
             )
         return Form("original", tuple(items))
@@ -128,7 +128,7 @@ class MMHal(Benchmark):
         if kind not in KINDS:
             raise DataError(
                 f"the question_type is {kind!r}",
-                place=place,
+                location=place,
                 remedy=f"It is one of {', '.join(KINDS)}.",
             )
         key, source = str(take(record, "image_id", place)), str(take(record, "image_src", place))
@@ -229,7 +229,7 @@ class MMHal(Benchmark):
         if self.scoring == "official" and len(records) != len(self.original):
             raise AnswerError(
                 f"the file has {len(records)} answers, not {len(self.original)}",
-                place=str(path),
+                location=str(path),
                 remedy="Answer every question, or score with --scoring paper.",
             )
         missing = [item for item in form.items if item.id not in answers]
@@ -249,7 +249,7 @@ class MMHal(Benchmark):
         if len(saved) > len(form):
             raise AnswerError(
                 f"{len(saved)} replies for {len(form)} answers",
-                place=str(path),
+                location=str(path),
                 remedy="Check the file.",
             )
         texts = [_content(reply, f"{path}: reply {i}") for i, reply in enumerate(saved, 1)]
@@ -368,6 +368,6 @@ def _content(reply: Any, place: str) -> str:
     except (KeyError, IndexError, TypeError):
         raise AnswerError(
             "it is no saved response",
-            place=place,
+            location=place,
             remedy="Each has choices[0].message.content, or is a text.",
         ) from None

@@ -65,7 +65,7 @@ def _options(record: Any, name: str, place: str) -> tuple[str, ...]:
     value = take(record, name, place)
     value = parse_value(value) if isinstance(value, str) else value
     if not isinstance(value, list):
-        raise DataError(f"{name} is no list", place=place)
+        raise DataError(f"{name} is no list", location=place)
     return tuple(str(option) for option in value)
 
 
@@ -150,7 +150,7 @@ class MmmuPro(Benchmark):
         """No rule rewords what stands in a screenshot: the screenshot is the other wording."""
         raise DataError(
             "there are three wordings, and no rule makes a further one",
-            place=self.name,
+            location=self.name,
             remedy="Ask for them: --forms original,parallel,four.",
         )
 

@@ -185,7 +185,7 @@ class OpenChair(Benchmark):
                 if column is None:
                     raise DataError(
                         "it has no column of true captions",
-                        place=str(shard),
+                        location=str(shard),
                         remedy=f"True captions are called {' or '.join(_TRUTHS)}.",
                     )
                 for text in pq.read_table(shard, columns=[column])[column].to_pylist():
@@ -238,7 +238,7 @@ class OpenChair(Benchmark):
         except OSError as error:
             raise DataError(
                 f"the pictures cannot be unpacked: {error.strerror}",
-                place=str(self.images),
+                location=str(self.images),
                 remedy="Name a folder with --images.",
             ) from error
 
@@ -253,7 +253,7 @@ class OpenChair(Benchmark):
         if len(records) != len(form):
             raise AnswerError(
                 f"it has {len(records)} captions for {len(form)} pictures",
-                place=str(path),
+                location=str(path),
                 remedy=(
                     "Captions are joined to pictures by their row: give one caption for each row."
                 ),

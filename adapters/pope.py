@@ -102,7 +102,7 @@ class Pope(Benchmark):
         if not files:
             raise DataError(
                 "no POPE question file is there",
-                place=str(self.data),
+                location=str(self.data),
                 remedy="They are called coco_pope_random.json and so on.",
             )
         return Form(
@@ -123,7 +123,7 @@ class Pope(Benchmark):
                     if key in seen
                     else f"the label is {record['label']!r}"
                 )
-                raise DataError(what, place=place, remedy="Take the file of the release.")
+                raise DataError(what, location=place, remedy="Take the file of the release.")
             seen.add(key)
             image, text = str(take(record, "image", place)), str(take(record, "text", place))
             yield Item(key, text, "yes_no", truth, image, "existence", part, image)
@@ -181,7 +181,7 @@ class Pope(Benchmark):
                     (form.only(part), join_by_picture(rows, form.only(part).items, path, _spelled))
                 )
         if len(fitting) != 1:
-            raise AnswerError(_UNCLEAR, place=str(path), remedy=_which(parts))
+            raise AnswerError(_UNCLEAR, location=str(path), remedy=_which(parts))
         return fitting[0]
 
     @staticmethod
@@ -214,7 +214,7 @@ class Pope(Benchmark):
             if self.scoring == "paper":
                 raise AnswerError(
                     f"{len(rows)} answers for {len(form.items)} questions",
-                    place=str(path),
+                    location=str(path),
                     remedy="The file must belong to one question file, row by row.",
                 )
             part = form.items[0].part
@@ -254,7 +254,7 @@ class Pope(Benchmark):
             == [normalised(_spelled(item.prompt)) for item in form.only(part).items[: len(asked)]]
         ]
         if len(fitting) != 1:
-            raise AnswerError(_UNCLEAR, place=str(path), remedy=_which(parts))
+            raise AnswerError(_UNCLEAR, location=str(path), remedy=_which(parts))
         return form.only(fitting[0])
 
     def check(self, form: Form) -> Iterable[Finding]:

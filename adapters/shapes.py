@@ -74,7 +74,7 @@ class Shapes(Benchmark):
         except OSError as error:
             raise DataError(
                 f"the pictures cannot be drawn: {error.strerror}",
-                place=str(folder),
+                location=str(folder),
                 remedy="Name a folder with --images.",
             ) from error
 

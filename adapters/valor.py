@@ -415,7 +415,9 @@ class Valor(Benchmark):
                 else "it has pictures of no single subset"
             )
             raise AnswerError(
-                what, place=str(path), remedy="Name the subset with --part, or in the file's name."
+                what,
+                location=str(path),
+                remedy="Name the subset with --part, or in the file's name.",
             )
         return fits[0]
 

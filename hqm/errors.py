@@ -21,8 +21,10 @@ the others.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class HQMError(Exception):
@@ -30,38 +32,71 @@ class HQMError(Exception):
 
     Parameters
     ----------
-    what
+    message
         The sentence: which thing is wrong, and how.
-    place
+    location
         Where it stands: a file, a line, a card key.
     remedy
         What to do about it.
-    given, known
-        A name that means nothing, and those that would: where one of them is near, the remedy
-        begins with it.
+    name, choices
+        A name that HQM does not know, and the names that it knows: where one of them is near, the
+        remedy begins with it.
 
     Examples
     --------
-    >>> print(HQMError("'txt' is no field", place="pope.jsonl:3", remedy="Rename it to 'text'."))
+    >>> print(HQMError("'txt' is no field", location="pope.jsonl:3", remedy="Rename it to 'text'."))
     pope.jsonl:3: 'txt' is no field. Rename it to 'text'.
-    >>> print(HQMError("there is no parser 'stict'", given="stict", known=("pope", "strict")))
+    >>> print(HQMError("there is no parser 'stict'", name="stict", choices=("pope", "strict")))
     there is no parser 'stict'. Did you mean 'strict'?
     """
 
     def __init__(
         self,
-        what: str,
+        message: str,
         *,
-        place: str = "",
+        location: str = "",
         remedy: str = "",
-        given: str = "",
-        known: Iterable[str] = (),
+        name: str = "",
+        choices: Iterable[str] = (),
+        **renamed: Any,
     ) -> None:
-        remedy = f"{meant(given, known)} {remedy}".strip()
-        self.what, self.place, self.remedy = what, place, remedy
-        sentence = f"{place}: {what}" if place else what
+        location = _deprecated(renamed, "place", "location", location)
+        name = _deprecated(renamed, "given", "name", name)
+        choices = _deprecated(renamed, "known", "choices", choices)
+        if renamed:
+            raise TypeError(f"{type(self).__name__} has no parameter {min(renamed)!r}")
+        remedy = f"{meant(name, choices)} {remedy}".strip()
+        self.message = message
+        self.location = location
+        self.remedy = remedy
+        sentence = f"{location}: {message}" if location else message
         stop = "" if sentence.endswith("?") else "."
         super().__init__(f"{sentence.rstrip('.')}{stop} {remedy}" if remedy else sentence)
+
+    @property
+    def what(self) -> str:
+        """Deprecated name of `message`."""
+        _warn_renamed("what", "message")
+        return self.message
+
+    @property
+    def place(self) -> str:
+        """Deprecated name of `location`."""
+        _warn_renamed("place", "location")
+        return self.location
+
+
+def _warn_renamed(old: str, new: str) -> None:
+    text = f"{old!r} of HQM's errors is called {new!r} since 0.3.0; the old name goes in 0.4.0"
+    warnings.warn(text, DeprecationWarning, stacklevel=3)
+
+
+def _deprecated(keywords: dict[str, Any], old: str, new: str, value: Any) -> Any:
+    """The value of a keyword, taken from its deprecated name where a caller still uses that."""
+    if old not in keywords:
+        return value
+    _warn_renamed(old, new)
+    return keywords.pop(old)
 
 
 def meant(given: str, known: Iterable[str]) -> str:
@@ -147,4 +182,4 @@ def check_known(given: str, known: Collection[str], what: str, remedy: str = "")
     hqm.errors.UsageError: there is no engine 'ray2'. Did you mean 'ray'? Take local, ray.
     """
     if given not in known:
-        raise UsageError(what, remedy=remedy.format(", ".join(known)), given=given, known=known)
+        raise UsageError(what, remedy=remedy.format(", ".join(known)), name=given, choices=known)

@@ -110,7 +110,7 @@ def unique_columns(names: Sequence[str], place: str) -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         remedy = "Rename or remove one of the two."
-        raise DataError(f"the column {twice!r} stands twice", place=place, remedy=remedy)
+        raise DataError(f"the column {twice!r} stands twice", location=place, remedy=remedy)
 
 
 def annotation(level: str, title: str, text: str, file: str = "") -> str:

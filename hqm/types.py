@@ -295,7 +295,7 @@ def _administration(text: str) -> str:
     try:
         Cell.parse(text)
     except HQMError as error:
-        raise ValueError(error.what) from None
+        raise ValueError(error.message) from None
     return text
 
 

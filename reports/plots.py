@@ -57,8 +57,8 @@ def draw(audits: Sequence[Audit], name: str, kind: str) -> bytes:
         raise UsageError(
             f"there is no figure {name!r}",
             remedy=f"The figures are {', '.join(FIGURES)}.",
-            given=name,
-            known=FIGURES,
+            name=name,
+            choices=FIGURES,
         )
     every = [benchmark for audit in audits for benchmark in audit.audits]
     return _file(lambda figure: FIGURES[name](figure, every), kind)

@@ -42,7 +42,7 @@ class Counting:
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
         for i in range(0, len(requests), 3):
             if self.give_up is not None and len(self.asked) >= self.give_up:
-                raise RespondentError("it broke", place=self.name)
+                raise RespondentError("it broke", location=self.name)
             batch = requests[i : i + 3]
             self.asked += batch
             yield [

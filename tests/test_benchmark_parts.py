@@ -165,11 +165,11 @@ def test_a_corrected_key_is_named_by_its_record(three: hqm.Benchmark) -> None:
     records[1]["label"] = "perhaps"
     with pytest.raises(DataError) as refused:
         _by_release(records, three.original, three, path)
-    assert refused.value.place == "key.jsonl: record 2"
+    assert refused.value.location == "key.jsonl: record 2"
     records[1] = {"image": "9.png", "text": "Is there a boat?", "label": "no"}
     with pytest.raises(DataError, match=r"1 of 2 rows") as refused:
         _by_release(records, three.original, three, path)
-    assert refused.value.place == "key.jsonl: record 2"
+    assert refused.value.location == "key.jsonl: record 2"
     item = three.original.items[0]
     assert _marked({"mark": "wrong key"}, item, "x") == "no"
     assert _marked({"mark": "wrong key"}, replace(item, target="no"), "x") == "yes"

@@ -155,7 +155,7 @@ def test_a_file_of_another_length_is_refused_and_removed(
         part.write_bytes(BODY[:there])
     with pytest.raises(DataError, match=says) as refused:
         fetched(card({"path": "b.bin", "url": f"{server.url}/{way}", "size": size}), tmp_path)
-    assert refused.value.place == f"{server.url}/{way}"
+    assert refused.value.location == f"{server.url}/{way}"
     assert not list(part.parent.iterdir())
 
 
@@ -190,13 +190,13 @@ def test_a_place_that_cannot_be_written_is_named(server: Manners, tmp_path: Path
         (tmp_path / "copy" / "a" / "b.bin").write_bytes(BODY)
         with pytest.raises(DataError, match="cannot be made") as refused:
             fetched(card(file), tmp_path, origin=origin)
-        assert refused.value.place == str(tmp_path / "far" / "a")
+        assert refused.value.location == str(tmp_path / "far" / "a")
     (tmp_path / "far" / "a").unlink()
     (tmp_path / "far" / "a" / "b.bin.part").mkdir(parents=True)
     for origin in (Origin(), Origin(tmp_path / "copy")):
         with pytest.raises(DataError, match="cannot be written") as refused:
             fetched(card(file), tmp_path, origin=origin)
-        assert "b.bin" in refused.value.place
+        assert "b.bin" in refused.value.location
 
 
 # --- from a copy ---
@@ -228,7 +228,7 @@ def test_a_copy_is_a_data_root_or_the_benchmarks_folder(
     if pinned:
         with pytest.raises(DataError, match="checksum") as refused:
             fetched(far, tmp_path / "root", origin=origin)
-        assert refused.value.place == str(copy)
+        assert refused.value.location == str(copy)
         assert not list(target.parent.iterdir())
 
 

@@ -115,7 +115,7 @@ def test_a_field_that_holds_no_text_is_refused(record: dict[str, Any], error: st
         return
     with pytest.raises((FieldError, ImageError, DataError), match=error) as refused:
         read(**record)
-    assert refused.value.place == "items.jsonl: record 1"
+    assert refused.value.location == "items.jsonl: record 1"
 
 
 def test_what_may_be_stored_is_taken() -> None:
@@ -195,7 +195,7 @@ def test_a_label_names_a_type(label: str, own: tuple[str, ...], expected: str | 
     assert item_type(label, "x", own) == expected
     with pytest.raises(DataError, match="'algebra' is no hallucination type") as refused:
         item_type("algebra", "here", ("Algebra",))
-    assert refused.value.place == "here"
+    assert refused.value.location == "here"
 
 
 def test_the_file_of_items_is_read_whole_and_ids_differ(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_the_file_of_items_is_read_whole_and_ids_differ(tmp_path: Path) -> None:
         (tmp_path / "items.csv").write_text("\n".join([*lines, f"{twice},x,no"]), "latin-1")
         with pytest.raises(DataError, match=says) as refused:
             read_items(own, tmp_path)
-        assert refused.value.place == f"{tmp_path / 'items.csv'}: record 3"
+        assert refused.value.location == f"{tmp_path / 'items.csv'}: record 3"
     with pytest.raises(DataError, match="names no items file"):
         read_items(card(), tmp_path)
 
@@ -531,8 +531,8 @@ def test_a_card_that_cannot_be_read_says_why(tmp_path: Path) -> None:
     def says() -> str:
         with pytest.raises(CardError) as refused:
             Card.load(path)
-        assert refused.value.place == str(path)
-        return refused.value.what
+        assert refused.value.location == str(path)
+        return refused.value.message
 
     assert "no such card" in says()
     path.mkdir()

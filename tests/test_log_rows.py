@@ -261,7 +261,7 @@ def test_the_task_of_a_log_is_told_from_its_keys(
 def test_without_key_and_score_a_log_needs_a_judge() -> None:
     with pytest.raises(AnswerError, match=pattern_of("log.neither")) as refused:
         benchmark_of(log(answered(1)), log(answered(1, respondent="b"), path="logs/b.json"))
-    assert refused.value.place == "logs/a.json, logs/b.json"
+    assert refused.value.location == "logs/a.json, logs/b.json"
     made = benchmark_of(log(answered(1)), judged=True)
     assert made.roles == ("judge",)
     (metric,) = made.metrics

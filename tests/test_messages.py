@@ -59,4 +59,4 @@ def test_a_detail_that_differs_is_seen() -> None:
 def test_an_error_is_its_class_and_its_row() -> None:
     with pytest.raises(HQMError, match=pattern_of("name.unknown", kind="benchmark")) as raised:
         hqm.load("pop")
-    assert tells(raised.value.what + ". " + raised.value.remedy, "name.unknown", given="pop")
+    assert tells(raised.value.message + ". " + raised.value.remedy, "name.unknown", given="pop")

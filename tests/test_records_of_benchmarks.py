@@ -186,7 +186,7 @@ def test_a_key_of_a_release_answers_the_parts_that_its_name_speaks_of(
     others = [released(name, "dog", "no") for name in "cd"]
     with pytest.raises(DataError, match="2 of 3 rows fit") as refused:
         key_of(tmp_path, pope, "gqa.jsonl", rows[0], *others)
-    assert refused.value.place.endswith("record 2")
+    assert refused.value.location.endswith("record 2")
     with pytest.raises(DataError, match="no picture"):
         key_of(tmp_path, pope, "gqa.jsonl", {"text": "Is there a bus?", "label": "no"})
 
@@ -609,7 +609,7 @@ def test_items_that_share_a_name_are_taken_in_turn(pope: hqm.Benchmark) -> None:
     for name in ("a.png", "c.png"):
         with pytest.raises(AnswerError, match="no further question") as refused:
             turn.take(name, "here")
-        assert refused.value.place == "here"
+        assert refused.value.location == "here"
 
 
 def test_texts_are_found_in_code_that_is_not_run(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ class Looking:
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
         for request in requests:
             if self.give_up is not None and len(self.asked) >= self.give_up:
-                raise RespondentError("it broke", place=self.name)
+                raise RespondentError("it broke", location=self.name)
             self.asked.append(request)
             assert request.image is not None
             with Image.open(request.image) as picture:

@@ -421,12 +421,12 @@ def test_faults_of_rows_are_counted_by_kind(alike: int) -> None:
     faults = RowFaults()
     for number in range(alike):
         faults.first[f"a.csv: row {number}"] = DataError(
-            f"no key '{number}'", place=f"a.csv: row {number}", remedy="Add it."
+            f"no key '{number}'", location=f"a.csv: row {number}", remedy="Add it."
         )
     single = faults.error(9)
     if alike == 1:
         assert single is faults.first["a.csv: row 0"]
-    faults.first["a.csv: row 8"] = DataError("an empty question", place="a.csv: row 8")
+    faults.first["a.csv: row 8"] = DataError("an empty question", location="a.csv: row 8")
     what = faults.error(9).what
     also = "; ".join([*[f"row {k}" for k in range(1, alike)][:2], *["..."] * (alike > 3)])
     kinds = [f"{alike}: a.csv: row 0: no key '0'" + (f" (also {also})" if also else "")]

@@ -148,7 +148,7 @@ def test_a_cell_that_names_a_picture(value: Any, text: str | None, gathered: Gat
 def test_a_cell_that_holds_no_picture_is_refused(value: Any, says: str, gathered: Gathered) -> None:
     with pytest.raises(DataError, match=says) as refused:
         gathered.take(value, row_in(gathered.folder), "image")
-    assert refused.value.place == "t.csv: row 1, column 'image'"
+    assert refused.value.location == "t.csv: row 1, column 'image'"
     assert len(gathered) == 0
 
 
@@ -189,7 +189,7 @@ def test_pictures_are_looked_up_beside_their_row_or_in_one_place(tmp_path: Path)
     ):
         with pytest.raises(DataError, match=says) as refused:
             gathered.named(name, row_in(tmp_path), "image")
-        assert refused.value.place.endswith("column 'image'")
+        assert refused.value.location.endswith("column 'image'")
 
 
 # --- sources ---
@@ -221,7 +221,7 @@ def test_a_source_is_its_files_row_by_row(tmp_path: Path) -> None:
         open_source(str(tmp_path / "test-1.csv")).only(["test"])
     with pytest.raises(DataError, match="no column 'more'") as refused:
         list(only.rows(["question", "more"]))
-    assert refused.value.place.endswith("train-2.csv")
+    assert refused.value.location.endswith("train-2.csv")
     with pytest.raises(DataError, match="no file"):
         open_source(str(tmp_path / "x*.csv"))
     for text in ("https://x.org/a.csv", "s3://x/a"):
@@ -236,7 +236,9 @@ def test_faults_are_noted_once_a_row_and_counted_by_kind() -> None:
     rows = [row_in(Path(), f"t.csv: row {k}") for k in range(1, 9)]
     for row in rows[:6]:
         with faults.of(row):
-            raise DataError(f"it has {row.place[-1]} 'legs'", place=f"{row.place}, x", remedy="No.")
+            raise DataError(
+                f"it has {row.place[-1]} 'legs'", location=f"{row.place}, x", remedy="No."
+            )
     for row in rows[5:7]:
         with faults.of(row):
             raise UsageError("it is blue")
@@ -245,8 +247,8 @@ def test_faults_are_noted_once_a_row_and_counted_by_kind() -> None:
     assert list(faults.first) == [row.place for row in rows[:7]]
     assert faults.first["t.csv: row 7"].place == "t.csv: row 7"
     error = faults.error(8)
-    assert error.what.startswith("7 of 8 rows")
-    assert error.what.endswith(
+    assert error.message.startswith("7 of 8 rows")
+    assert error.message.endswith(
         " 6: t.csv: row 1, x: it has 1 'legs' (also row 2, x; row 3, x; ...)."
         " 1: t.csv: row 7: it is blue"
     )
@@ -254,7 +256,7 @@ def test_faults_are_noted_once_a_row_and_counted_by_kind() -> None:
     few = RowFaults()
     for count, also in ((1, ""), (2, " (also row 2)"), (3, " (also row 2; row 3)")):
         with few.of(rows[count - 1]):
-            raise DataError("it is blue", place=rows[count - 1].place)
+            raise DataError("it is blue", location=rows[count - 1].place)
         what = few.error(9).what
         if count == 1:
             assert what == "it is blue"
@@ -263,7 +265,7 @@ def test_faults_are_noted_once_a_row_and_counted_by_kind() -> None:
     mixed = RowFaults()
     for row, what in zip(rows, ["green", "blue", "blue"], strict=False):
         with mixed.of(row):
-            raise DataError(f"it is {what}", place=row.place)
+            raise DataError(f"it is {what}", location=row.place)
     assert "items. 2: t.csv: row 2: it is blue (also row 3). 1: " in mixed.error(3).what
 
 
@@ -318,12 +320,12 @@ def test_columns_of_letters_are_options(tmp_path: Path) -> None:
     assert made.unused == ()
     with pytest.raises(DataError, match="an option C, and no option B") as refused:
         questions(tmp_path, "question,answer,A,B,C\nx?,A,1,,3\n")
-    assert refused.value.place.endswith("column 'B'")
+    assert refused.value.location.endswith("column 'B'")
     with pytest.raises(DataError, match="an option D, and no option C"):
         questions(tmp_path, "question,answer,A,B,C,D\nx?,A,1,2,,4\n")
     with pytest.raises(DataError, match="no options") as refused:
         questions(tmp_path, "question,answer,A,B\nx?,A,1,2\ny?,A,,\n")
-    assert refused.value.place.endswith("columns A, B")
+    assert refused.value.location.endswith("columns A, B")
 
 
 @pytest.mark.parametrize(
@@ -392,7 +394,7 @@ def test_faulty_rows_end_the_reading_or_are_left_out(tmp_path: Path) -> None:
     made = questions(tmp_path, text, keep_going=True)
     assert [row["id"] for row in made.rows] == ["a"]
     assert sorted(place.rpartition(": row ")[2][0] for place in made.faults) == ["2", "3", "4"]
-    assert [fault.what.partition(" ")[0] for fault in made.faults.values()] == ["the"] * 3
+    assert [fault.message.partition(" ")[0] for fault in made.faults.values()] == ["the"] * 3
     with pytest.raises(DataError, match="the question is empty"):
         questions(tmp_path, "question,answer,n\n,yes,1\n", keep_going=True)
     with pytest.raises(DataError, match="no questions"):
@@ -438,7 +440,7 @@ def test_a_cell_that_is_no_text_is_refused(cell: Any, says: str, tmp_path: Path)
     source = open_source(str(tmp_path / "t.json"))
     with pytest.raises(DataError, match=says) as refused:
         read_questions(source, {}, Gathered(tmp_path / "out"))
-    assert refused.value.place.endswith("column 'question'")
+    assert refused.value.location.endswith("column 'question'")
 
 
 @pytest.mark.parametrize("column", ["question", "answer", "id"])
@@ -450,7 +452,7 @@ def test_what_no_store_can_hold_is_refused_in_tables_of_arrow_too(
     source = open_source(str(tmp_path / "t.parquet"))
     with pytest.raises(DataError, match="has a character") as refused:
         read_questions(source, {}, Gathered(tmp_path / "out"))
-    assert "row 1" in refused.value.place
+    assert "row 1" in refused.value.location
 
 
 def test_answers_of_several_texts_stay_a_list(tmp_path: Path) -> None:

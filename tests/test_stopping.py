@@ -103,7 +103,7 @@ class Knowing:
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
         for start_at in range(0, len(requests), 8):
             if self.breaks_after is not None and len(self.asked) >= self.breaks_after:
-                raise hqm.RespondentError("it broke", place=self.name)
+                raise hqm.RespondentError("it broke", location=self.name)
             batch = requests[start_at : start_at + 8]
             self.asked += batch
             yield [(r, Response(self.says(r.item, r.run))) for r in batch]

@@ -381,8 +381,8 @@ def form_named(benchmark: Benchmark, name: str) -> Form:
         raise UsageError(
             f"{benchmark.name} has no form {name!r}",
             remedy=f"It has {', '.join(known)}.",
-            given=name,
-            known=known,
+            name=name,
+            choices=known,
         )
     return forms[name]
 

@@ -202,7 +202,7 @@ def check_each_once(audits: Sequence[BenchmarkAudit]) -> None:
     for number, audit in enumerate(audits):
         if audit in audits[:number]:
             raise DataError(
-                "one audit is given twice", place=audit.title, remedy="Give each audit once."
+                "one audit is given twice", location=audit.title, remedy="Give each audit once."
             )
 
 
@@ -697,7 +697,7 @@ def _read(tree: TypeAdapter[_Value], data: Any, place: str = "") -> _Value:
             f"HQM {version:.40} wrote it: make it again with `hqm audit NAME`, which asks nothing"
             " that its store holds."
         )
-    raise DataError(f"the key {_path(path)!r} is wrong: {what}", place=place, remedy=remedy)
+    raise DataError(f"the key {_path(path)!r} is wrong: {what}", location=place, remedy=remedy)
 
 
 _PLAIN_WORDS = {
@@ -721,12 +721,12 @@ def _path(parts: Sequence[str | int]) -> str:
 def _check_file(data: Any, place: str) -> None:
     """Refuse what is no audit of answers, and what a later version wrote."""
     if not isinstance(data, dict) or "audits" not in data:
-        raise DataError("it is no audit of HQM", place=place, remedy=AGAIN)
+        raise DataError("it is no audit of HQM", location=place, remedy=AGAIN)
     listed = data["audits"] if isinstance(data["audits"], list) else []
     if any(isinstance(audit, dict) and "read_as" in audit for audit in listed):
         raise DataError(
             "it is the audit of a published table, which holds no answers",
-            place=place,
+            location=place,
             remedy="Its own report is made by `hqm table FILE --out FOLDER`.",
         )
     for name in ("hqm_version", "command", "record"):
@@ -737,7 +737,7 @@ def _check_file(data: Any, place: str) -> None:
         raise DataError(
             f"the key 'hqm_version' is wrong: HQM {version:.40} wrote it, which is later than this"
             f" {__version__}",
-            place=place,
+            location=place,
             remedy='Update with `pip install --upgrade "hqm-audit"`.',
         )
 

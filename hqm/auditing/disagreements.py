@@ -339,7 +339,7 @@ async def _silent(role: str, prompt: str, image: Any = None, schema: Any = None)
     """Stand in for the judge of an item that is judged only together with another one."""
     from hqm.errors import NoReply
 
-    raise NoReply("not asked about here", place=role)
+    raise NoReply("not asked about here", location=role)
 
 
 def _cut(text: str) -> str:

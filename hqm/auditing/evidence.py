@@ -83,7 +83,7 @@ def common_items(stopped: Stopped, form: Form) -> npt.NDArray[np.bool_]:
     if not chosen.any():
         raise DesignError(
             "the respondents stopped before they had a picture in common",
-            place=stopped.order.benchmark,
+            location=stopped.order.benchmark,
             remedy="Ask them again, with the rule or without it.",
         )
     return chosen

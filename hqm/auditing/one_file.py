@@ -216,7 +216,7 @@ def _of_log(
                 f"the log holds {len(taken.recordings)} administrations ({those}, ...), and one is"
                 " scored"
             ),
-            place=str(path),
+            location=str(path),
             remedy=f"Audit all of them with `hqm audit {benchmark.name} --recorded FILE`.",
         )
     recording = taken.recordings[0]
@@ -283,7 +283,7 @@ def _matrix(
         if len(judge.askings()) > 1:
             raise AnswerError(
                 f"it holds {len(judge.askings())} judgements of an answer, and one is scored",
-                place=str(judgements),
+                location=str(judgements),
                 remedy="Audit them: `hqm audit NAME --judgements FILE`.",
             )
         builder.add_verdicts(
@@ -314,7 +314,7 @@ def _against_labels(
     if not labels:
         raise AnswerError(
             f"it holds no label for {name!r}",
-            place=str(path),
+            location=str(path),
             remedy="Name the answer file as the respondent is called.",
         )
     human = np.array(
@@ -351,7 +351,7 @@ def score_group(
         if score.states.get("missing", 0) < score.n:
             scores.append(score)
     if not scores:
-        raise AnswerError(f"it answers no question of {name}", place=str(answers))
+        raise AnswerError(f"it answers no question of {name}", location=str(answers))
     metrics = {
         f"{score.benchmark}.{metric}": value
         for score in scores

@@ -192,21 +192,21 @@ class Policy(_Section):
             text = default_text(own) if own or path is None else read_text(path)
         except DataError as error:
             raise CardError(
-                f"it cannot be read: {error.what}",
-                place=place,
+                f"it cannot be read: {error.message}",
+                location=place,
                 remedy="Correct the file.",
-                given=str(path),
-                known=POLICIES,
+                name=str(path),
+                choices=POLICIES,
             ) from None
         try:
             # as JSON: there a list may stand for a tuple, and still no text for a number
             data = json.dumps(parse_toml(text), default=str)
             return cls.model_validate_json(data, strict=True)
         except DataError as error:
-            raise CardError(error.what, place=place, remedy=error.remedy) from None
+            raise CardError(error.message, location=place, remedy=error.remedy) from None
         except ValidationError as error:
             raise CardError(
-                fault_of(cls, error.errors()[0]), place=place, remedy="See docs/reference.md."
+                fault_of(cls, error.errors()[0]), location=place, remedy="See docs/reference.md."
             ) from None
 
 

@@ -172,7 +172,7 @@ def read_calibration(path: Path) -> Calibration:
         made = Calibration(**{**data, **arrays, **tuples, "loss": loss})
     except (AttributeError, KeyError, TypeError, ValueError):
         raise DataError(
-            "it is no calibration of a short form", place=str(path), remedy=_AGAIN
+            "it is no calibration of a short form", location=str(path), remedy=_AGAIN
         ) from None
     items = len(made.ids)
     fits = (
@@ -183,7 +183,7 @@ def read_calibration(path: Path) -> Calibration:
     ):
         raise DataError(
             "its items, weights and auxiliary values do not fit together",
-            place=str(path),
+            location=str(path),
             remedy=_AGAIN,
         )
     return made
@@ -346,7 +346,7 @@ class Adapter:
         if len(self.roles) != 1:
             raise AnswerError(
                 f"a verdict does not say what each role replied ({', '.join(self.roles)})",
-                place=self.card.name,
+                location=self.card.name,
                 remedy="Bring the raw replies: item, role, reply.",
             )
         return dict.fromkeys(self.roles, (mark,))
@@ -462,7 +462,7 @@ class Adapter:
         """
         raise CardError(
             "its card names files that are made from others, and its adapter makes none",
-            place=cls.__name__,
+            location=cls.__name__,
         )
 
     # --- seldom needed ---
@@ -553,7 +553,7 @@ class Benchmark(Adapter):
         if mode is not None and mode not in self.modes:
             known = f"It has {' and '.join(self.modes)}." if self.modes else "It has only one."
             raise UsageError(
-                f"{card.name} has no mode {mode!r}", remedy=known, given=mode, known=self.modes
+                f"{card.name} has no mode {mode!r}", remedy=known, name=mode, choices=self.modes
             )
         self.card, self.data, self.scoring = card, data, scoring
         known = " and ".join(get_args(Withholding))
@@ -620,7 +620,7 @@ class Benchmark(Adapter):
         if not form.items:
             raise DataError(
                 "it has no items",
-                place=self.name,
+                location=self.name,
                 remedy="Check the items file that the card names.",
             )
         return form

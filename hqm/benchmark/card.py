@@ -320,14 +320,16 @@ class Card(_Section):
             data = tomllib.loads(path.read_text("utf-8-sig"))
         except FileNotFoundError:
             raise CardError(
-                "there is no such card", place=str(path), remedy="Write one, or correct the path."
+                "there is no such card",
+                location=str(path),
+                remedy="Write one, or correct the path.",
             ) from None
         except OSError as error:
-            raise CardError(f"it cannot be read: {error.strerror}", place=str(path)) from None
+            raise CardError(f"it cannot be read: {error.strerror}", location=str(path)) from None
         except RecursionError:
-            raise CardError("it is nested too deeply", place=str(path)) from None
+            raise CardError("it is nested too deeply", location=str(path)) from None
         except ValueError as error:  # no TOML, no UTF-8, or a number of more than 4,300 digits
-            raise CardError(f"it is no TOML: {error}", place=str(path)) from None
+            raise CardError(f"it is no TOML: {error}", location=str(path)) from None
         return cls.parse(data, str(path))
 
     @classmethod
@@ -336,7 +338,7 @@ class Card(_Section):
         try:
             return cls.model_validate(data)
         except ValidationError as error:
-            raise CardError(_sentence(error), place=place) from None
+            raise CardError(_sentence(error), location=place) from None
 
     @property
     def digest(self) -> str:

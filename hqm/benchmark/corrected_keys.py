@@ -106,7 +106,7 @@ def read_key(path: Path | str, benchmark: Benchmark, whole: Form | None = None) 
         left_out += gone
     if not targets and not left_out:
         raise DataError(
-            "it corrects no item", place=str(path), remedy="Write the columns item,target."
+            "it corrects no item", location=str(path), remedy="Write the columns item,target."
         )
     return CorrectedKey(
         path=str(path),
@@ -130,12 +130,12 @@ def _by_item(
         if key not in form.by_id:
             raise DataError(
                 f"the benchmark has no item {key!r}",
-                place=place,
+                location=place,
                 remedy="Check that the key belongs to it.",
             )
         if key in targets or key in left_out:
             raise DataError(
-                f"the item {key!r} stands twice", place=place, remedy="Keep one of the two."
+                f"the item {key!r} stands twice", location=place, remedy="Keep one of the two."
             )
         if str(record.get("mark") or "").strip():
             value = _marked(record, form.by_id[key], place)
@@ -159,7 +159,7 @@ def _marked(record: Mapping[str, Any], item: Item, place: str) -> str:
     if mark not in _MARKS:
         raise DataError(
             f"the mark of {item.id} is {mark!r:.40}",
-            place=place,
+            location=place,
             remedy=f"Write {', '.join(_MARKS)}.",
         )
     target = str(next((record[name] for name in _TARGETS if record.get(name)), "")).strip()
@@ -173,7 +173,7 @@ def _marked(record: Mapping[str, Any], item: Item, place: str) -> str:
     if not target or _valid(target, item, place) == item.target:
         raise DataError(
             f"the key of {item.id} is marked as wrong, and no other one is given",
-            place=place,
+            location=place,
             remedy="Write the right answer in the column target, or mark it ambiguous.",
         )
     return target
@@ -197,7 +197,7 @@ def _by_release(
         raise DataError(
             f"{len(matched.refused)} of {len(rows)} rows fit no item of their own, the first asks"
             f" {first.question!r:.80} about {first.image or 'no picture'}",
-            place=first.place,
+            location=first.place,
             remedy="Check that the key belongs to this benchmark.",
         )
     values = {
@@ -240,7 +240,7 @@ def _target(record: Mapping[str, Any], place: str) -> str:
             return "" if record[name] is None else str(record[name])
     there = ", ".join(map(repr, record))
     raise DataError(
-        f"none of the fields {', '.join(_TARGETS)} is there (there are {there})", place=place
+        f"none of the fields {', '.join(_TARGETS)} is there (there are {there})", location=place
     )
 
 
@@ -256,6 +256,6 @@ def _valid(value: str, item: Item, place: str) -> str:
         possible = f"a letter from A to {LETTERS[len(item.options) - 1]}"
     raise DataError(
         f"the target of {item.id} is {value!r:.40}",
-        place=place,
+        location=place,
         remedy=f"It must be {possible}, or empty to leave the item out.",
     )

@@ -172,7 +172,7 @@ def _check(path: Path, file: SourceFile, place: str) -> None:
 def _other(file: SourceFile, difference: str, place: str) -> DataError:
     return DataError(
         f"{file.path} is not the pinned one ({difference})",
-        place=place,
+        location=place,
         remedy="The file is damaged or of another revision: get the one that the card names.",
     )
 
@@ -190,7 +190,7 @@ def _copied(card: Card, file: SourceFile, source: Path, target: Path) -> Fetched
                 shutil.copyfile(candidate, part)
             except OSError as error:
                 raise DataError(
-                    f"it cannot be written: {error.strerror}", place=str(target)
+                    f"it cannot be written: {error.strerror}", location=str(target)
                 ) from None
             _check(part, file, str(candidate))
             part.replace(target)
@@ -221,7 +221,9 @@ def _part(target: Path) -> Path:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"it cannot be made: {error.strerror}", place=str(target.parent)) from None
+        raise DataError(
+            f"it cannot be made: {error.strerror}", location=str(target.parent)
+        ) from None
     return target.with_name(f"{target.name}.part")
 
 
@@ -245,7 +247,7 @@ def _downloaded(file: SourceFile, target: Path, progress: Progress | None) -> Fe
             f"It cannot be reached ({reason}). {_by_hand(file, target)}",
         )
     except OSError as error:
-        raise DataError(f"it cannot be written: {error.strerror}", place=str(part)) from None
+        raise DataError(f"it cannot be written: {error.strerror}", location=str(part)) from None
     _check(part, file, file.url)
     part.replace(target)
     return Fetched(target, "downloaded", target.stat().st_size, file.optional)
@@ -304,7 +306,8 @@ class _Making:
         unknown = {name for file in made for name in file.made_from} - {file.path for file in files}
         if unknown:
             raise CardError(
-                f"no file {min(unknown)!r} is listed, but others are made from it", place=card.name
+                f"no file {min(unknown)!r} is listed, but others are made from it",
+                location=card.name,
             )
 
     def settled(self, file: SourceFile, copy: Path | None) -> bool:
@@ -331,7 +334,9 @@ class _Making:
                 yield Fetched(target, "there", target.stat().st_size, made.optional)
             elif made in makeable:
                 if made.path not in contents:
-                    raise CardError(f"its adapter does not make {made.path}", place=self.card.name)
+                    raise CardError(
+                        f"its adapter does not make {made.path}", location=self.card.name
+                    )
                 write_text(target, json.dumps(contents[made.path], indent=0, allow_nan=False))
                 self._note(
                     target, made_from={name: self._sums(inputs[name]) for name in made.made_from}

@@ -230,7 +230,7 @@ def picture_path(benchmark: Benchmark, name: str) -> Path:
     if not benchmark.pictures.has(name):
         raise DataError(
             f"the picture {name!r} is missing, and the tool would ask without it",
-            place=str(benchmark.images),
+            location=str(benchmark.images),
             remedy="Name the pictures with --images.",
         )
     return Path(benchmark.pictures.path(name))

@@ -32,7 +32,7 @@ def read_items(card: Card, data: Path) -> Form:
     if not card.data.items:
         raise DataError(
             "its card names no items file",
-            place=card.name,
+            location=card.name,
             remedy='Set items = "..." under [data].',
         )
     path = data / card.data.items
@@ -43,7 +43,7 @@ def read_items(card: Card, data: Path) -> Form:
         look = plain_name(item.id)
         if look in seen:
             raise DataError(
-                id_twice(seen[look], item.id), place=place, remedy="Give every item its own id."
+                id_twice(seen[look], item.id), location=place, remedy="Give every item its own id."
             )
         seen[look] = item.id
         items.append(item)
@@ -109,7 +109,7 @@ def _check_names(record: Mapping[str, Any], known: frozenset[str], place: str) -
         if meant:
             raise FieldError(
                 f"the field {name!r} looks like a misspelt {meant[0]!r}",
-                place=place,
+                location=place,
                 remedy=(
                     f"Rename it to {meant[0]!r}; or rename the field, or map it in the card's"
                     f" [fields],"
@@ -133,12 +133,12 @@ def _text(value: Any, name: str, place: str, *, required: bool = False) -> str:
             type(value), type(value).__name__
         )
         raise FieldError(
-            f"the field {name!r} is {kind}: {value!r:.60}", place=place, remedy="Write a text."
+            f"the field {name!r} is {kind}: {value!r:.60}", location=place, remedy="Write a text."
         )
     if required and (value is None or not str(value).strip()):
         raise FieldError(
             f"the field {name!r} is {'null' if value is None else 'empty'}",
-            place=place,
+            location=place,
             remedy="Fill it.",
         )
     text = "" if value is None else str(value)
@@ -155,14 +155,14 @@ def _options(value: Any, name: str, place: str) -> tuple[str, ...]:
     if not isinstance(value, (list, tuple)):
         raise FieldError(
             f"the options are {value!r:.60}, which is no list",
-            place=place,
+            location=place,
             remedy='Write a list, ["red", "blue"], or one text, "red|blue".',
         )
     options = tuple(_text(option, name, place, required=True).strip() for option in value)
     if len(options) > len(LETTERS):
         raise FieldError(
             f"it has {len(options)} options, and there are {len(LETTERS)} letters to name them",
-            place=place,
+            location=place,
             remedy=f"Keep at most {len(LETTERS)} options.",
         )
     return options
@@ -177,14 +177,14 @@ def _check_storable(value: Any, place: str, name: str = "") -> None:
     what = f"the field {name!r} has" if name else "it has"
     if isinstance(value, float) and not math.isfinite(value):
         raise FieldError(
-            f"{what} the number {value!r}", place=place, remedy="Write null, or leave it out."
+            f"{what} the number {value!r}", location=place, remedy="Write null, or leave it out."
         )
     if isinstance(value, str) and (
         "\0" in value or any("\ud800" <= character <= "\udfff" for character in value)
     ):
         raise FieldError(
             f"{what} a character that cannot be stored: {value!r:.60}",
-            place=place,
+            location=place,
             remedy="Save the file as UTF-8 again.",
         )
     if isinstance(value, dict):
@@ -201,7 +201,9 @@ def _target(target: Any, card: Card, options: tuple[str, ...], place: str) -> An
         word = str(target).strip().lower()
         if word not in ("yes", "no"):
             raise DataError(
-                f"the target is {target!r}", place=place, remedy='A yes/no target is "yes" or "no".'
+                f"the target is {target!r}",
+                location=place,
+                remedy='A yes/no target is "yes" or "no".',
             )
         return word
     if card.task == "choice":
@@ -212,7 +214,7 @@ def _target(target: Any, card: Card, options: tuple[str, ...], place: str) -> An
         if len(options) < 2 or text.upper() not in letters:
             raise DataError(
                 f"the target is {target!r} and the options are {list(options)}",
-                place=place,
+                location=place,
                 remedy=(
                     "A choice needs two options or more, and a target that is an option or its"
                     " letter."
@@ -238,7 +240,7 @@ def option_letter(text: str, options: Sequence[str], place: str) -> str:
         other = options[letters.index(text)]
         raise DataError(
             f"the answer {text!r} is the option {letter} and the letter of {other!r}",
-            place=place,
+            location=place,
             remedy="Order or write the options so that both mean the same.",
         )
     return letter
@@ -251,7 +253,7 @@ def _check_short(target: Any, place: str) -> None:
         what = "it has no target" if target in (None, "", []) else f"the target is {target!r:.60}"
         raise DataError(
             what,
-            place=place,
+            location=place,
             remedy=(
                 "A short-answer item needs the right answer: a text, a number, or a list of them."
             ),
@@ -281,13 +283,13 @@ def item_type(label: Any, place: str = "", own: Sequence[str] = ()) -> str | Non
     if name not in HALLUCINATION_TYPES:
         raise DataError(
             f"{label!r} is no hallucination type",
-            place=place,
+            location=place,
             remedy=(
                 f"The types are {', '.join(HALLUCINATION_TYPES)}; types of its own stand in the"
                 " card: types = [...]."
             ),
-            given=name,
-            known=HALLUCINATION_TYPES,
+            name=name,
+            choices=HALLUCINATION_TYPES,
         )
     return name
 
@@ -306,7 +308,9 @@ def one_part(form: Form, part: str, benchmark: str) -> Form:
         known = (
             f"Its parts are {', '.join(parts)}." if parts else "It has no parts: leave --part out."
         )
-        raise UsageError(f"{benchmark} has no part {part!r}", remedy=known, given=part, known=parts)
+        raise UsageError(
+            f"{benchmark} has no part {part!r}", remedy=known, name=part, choices=parts
+        )
     return within
 
 

@@ -165,7 +165,7 @@ def read_replies(path: Path | str, form: Form) -> dict[str, dict[str, list[str]]
         item = storable(str(first_field(record, ("item", "id"), place)))
         role = one_of(str(record.get("role", "judge")), ROLES, "role", place)
         if item not in form.by_id:
-            raise AnswerError(f"the benchmark has no item {item!r}", place=place)
+            raise AnswerError(f"the benchmark has no item {item!r}", location=place)
         text = whole_reply(str(take(record, "reply", place)), record.get("state", "ok"), place)
         replies.setdefault(item, {}).setdefault(role, []).append(text)
     return replies

@@ -93,7 +93,7 @@ class LogBenchmark(Benchmark):
         if silent:
             raise DataError(
                 f"the log leaves out {silent} of {len(self.original.items)} questions",
-                place=self.name,
+                location=self.name,
                 remedy="Log them, or make a benchmark of them: `hqm new NAME`.",
             )
         self.brought = ()
@@ -228,7 +228,7 @@ def questions_of_logs(text: str, *, with_pictures: bool) -> Source | None:
         names = ", ".join(each.name for each in (first, *others))
         raise UsageError(
             f"the logs hold {1 + len(others)} benchmarks ({names})",
-            place=text,
+            location=text,
             remedy="Name the files of one.",
         )
     records = [
@@ -290,7 +290,7 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
     if made.roles and not settings.judged:
         raise AnswerError(
             "it has neither a score nor a right answer for any answer",
-            place=", ".join(log.path for log in logs[:3]),
+            location=", ".join(log.path for log in logs[:3]),
             remedy="If HQM knows the benchmark (`hqm list`), name it: `hqm audit NAME --recorded"
             " LOG`. Else name the column of scores with --columns score=NAME, log the scores, or"
             " bring judgements with --judgements.",

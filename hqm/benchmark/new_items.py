@@ -124,7 +124,7 @@ def choose_columns(
         if column and column not in columns:
             raise DataError(
                 f"there is no column {column!r} for the field {name!r}",
-                place=place,
+                location=place,
                 remedy=f"The columns are {there}.",
             )
     taken = {column for column in wanted.values() if column}
@@ -145,7 +145,7 @@ def choose_columns(
         lacking = [f"{word}=NAME" for field, word in needed.items() if field not in fields]
         raise DataError(
             f"no column has the questions (there are {there})",
-            place=place,
+            location=place,
             remedy=f"Name it question, or say which it is: --columns {','.join(lacking)}.",
         )
     letters: tuple[str, ...] = ()
@@ -231,7 +231,7 @@ def answers_of(
             elif target in (None, "", []) and chosen_task == "vqa":
                 raise DataError(
                     "there is no answer",
-                    place=place,
+                    location=place,
                     remedy="Write the right answer, or remove the row.",
                 )
         rows.append(answered)
@@ -269,7 +269,7 @@ def _plain(answer: Any) -> Any:
 def _yes_or_no(target: Any, place: str, *, task_named: bool) -> str:
     if target in (None, ""):
         raise DataError(
-            "there is no answer", place=place, remedy="Write yes or no, or remove the row."
+            "there is no answer", location=place, remedy="Write yes or no, or remove the row."
         )
     text = str(target).strip().rstrip(".").lower()
     if text in (_YES if task_named else _YES[:1]):
@@ -278,7 +278,7 @@ def _yes_or_no(target: Any, place: str, *, task_named: bool) -> str:
         return "no"
     raise DataError(
         f"the answer is {target!r:.80}, and the task is yes or no",
-        place=place,
+        location=place,
         remedy="Write yes or no, or name another task with --task.",
     )
 
@@ -312,14 +312,14 @@ def _options(row: SourceRow, cell: Any, chosen: Chosen) -> tuple[tuple[str, ...]
         if not isinstance(texts, list) or not isinstance(labels, list) or len(texts) != len(labels):
             raise DataError(
                 f"the options are an object with {', '.join(map(repr, cell))[:80]}",
-                place=place,
+                location=place,
                 remedy="Write a list of options, or one text with | between them.",
             )
         cell, names = texts, tuple(str(label).strip() for label in labels)
     if not isinstance(cell, (list, tuple)):
         raise DataError(
             f"the options are {cell!r:.60}, which is no list",
-            place=place,
+            location=place,
             remedy="Write a list of options, or one text with | between them.",
         )
     options = []
@@ -330,7 +330,9 @@ def _options(row: SourceRow, cell: Any, chosen: Chosen) -> tuple[tuple[str, ...]
             or not str(option).strip()
         ):
             raise DataError(
-                f"an option is {option!r:.60}", place=place, remedy="Write a text for every option."
+                f"an option is {option!r:.60}",
+                location=place,
+                remedy="Write a text for every option.",
             )
         options.append(str(option).strip())
     return _checked(tuple(options), place), names
@@ -347,7 +349,7 @@ def _of_letters(row: SourceRow, cell: Mapping[str, Any], chosen: Chosen) -> tupl
         if letter not in filled:
             raise DataError(
                 f"there is an option {filled[-1]}, and no option {letter}",
-                place=f"{row.place}, column {letter!r}",
+                location=f"{row.place}, column {letter!r}",
                 remedy="Fill it, or move the others up.",
             )
     return _checked(tuple(str(cell[letter]) for letter in filled), _options_place(row, chosen))
@@ -357,7 +359,7 @@ def _checked(options: tuple[str, ...], place: str) -> tuple[str, ...]:
     if len(options) > len(LETTERS):
         raise DataError(
             f"there are {len(options)} options, and {len(LETTERS)} letters to name them",
-            place=place,
+            location=place,
             remedy=f"Keep at most {len(LETTERS)}.",
         )
     return options
@@ -371,7 +373,7 @@ def _listed(text: str, place: str) -> Any:
     if value is None:
         raise DataError(
             f"the options {text[:60]!r} cannot be read",
-            place=place,
+            location=place,
             remedy="Write a list of options, or one text with | between them.",
         )
     return value
@@ -401,13 +403,13 @@ def letter_of(
         what = "there are no options" if not options else f"there is one option, {options[0]!r:.80}"
         raise DataError(
             what,
-            place=options_place,
+            location=options_place,
             remedy="A choice needs two or more; or name another task with --task.",
         )
     if target in (None, ""):
         raise DataError(
             "there is no answer",
-            place=place,
+            location=place,
             remedy="Write an option or its letter, or remove the row.",
         )
     text, letters = str(target).strip(), tuple(LETTERS[: len(options)])
@@ -423,12 +425,12 @@ def letter_of(
     if as_letter in tuple(LETTERS):
         raise DataError(
             f"the answer is {text!r}, and the options end with {letters[-1]}",
-            place=place,
+            location=place,
             remedy=f"Correct the answer, or add the option {as_letter}.",
         )
     raise DataError(
         f"the answer {text!r:.80} is no option and no letter of one ({' | '.join(options)[:120]})",
-        place=place,
+        location=place,
         remedy="Write an option or its letter.",
     )
 
@@ -502,7 +504,9 @@ def read_questions(
     total = len(drafts) + len(faults.first)
     if not total:
         raise DataError(
-            "it has no questions", place=source.name, remedy="Write one in a row below the heading."
+            "it has no questions",
+            location=source.name,
+            remedy="Write one in a row below the heading.",
         )
     _place_pictures(drafts, chosen, gathered, faults)
     drafts = [draft for draft in drafts if draft.row.place not in faults.first]
@@ -563,7 +567,7 @@ def _draft(number: int, row: SourceRow, chosen: Chosen, gathered: Gathered) -> _
     if not fields["prompt"]:
         raise DataError(
             "the question is empty",
-            place=row.at(chosen.column("prompt")),
+            location=row.at(chosen.column("prompt")),
             remedy="Write it, or remove the row.",
         )
     shows = row.cells[chosen.fields["image"]] if "image" in chosen.fields else None
@@ -600,7 +604,7 @@ def _text(value: Any, place: str) -> str:
         )
         raise DataError(
             f"the cell is {kind}, and not a text: {value!r:.60}",
-            place=place,
+            location=place,
             remedy="Write a text.",
         )
     if isinstance(value, float) and value.is_integer():
@@ -609,7 +613,7 @@ def _text(value: Any, place: str) -> str:
     if len(text) > _LONGEST:
         raise DataError(
             f"the cell has {len(text):,} characters, more than {_LONGEST:,}",
-            place=place,
+            location=place,
             remedy="Shorten it; a picture belongs into the column image.",
         )
     return text
@@ -650,21 +654,21 @@ def _shown(draft: _Draft, by_index: Mapping[str, _Draft], chosen: Chosen) -> str
             raise DataError(
                 f"the row is shown the picture of row {' -> '.join([*seen, name])}, which goes in a"
                 " circle",
-                place=place,
+                location=place,
                 remedy="Give one of these rows its picture in base64.",
             )
         seen.append(name)
         if name not in by_index:
             raise DataError(
                 f"{name!r} is the {chosen.index or 'number'} of no row, and no picture in base64",
-                place=place,
+                location=place,
                 remedy="Write the picture in base64, or the index of a row that has one.",
             )
         at = by_index[name]
     if at is not draft and at.image is None:
         raise DataError(
             f"the row is shown the picture of row {seen[-1]!r}, which has none",
-            place=place,
+            location=place,
             remedy="Write the picture in base64, or the index of a row that has one.",
         )
     return at.image
@@ -692,7 +696,7 @@ def _use_of_types(drafts: Sequence[_Draft], chosen: Chosen) -> str:
     raise DataError(
         f"{unknown[0].fields['type']!r:.80} is no hallucination type"
         f" ({', '.join(HALLUCINATION_TYPES)})",
-        place=unknown[0].row.at(column),
+        location=unknown[0].row.at(column),
         remedy=f"Write one of them, or take the column as parts: --columns type=,part={column}.",
     )
 
@@ -728,7 +732,7 @@ def _give_ids(
                 raise DataError(
                     f"{id_twice(first[look].fields['id'], key):.200}; the first is in"
                     f" {first[look].row.place}",
-                    place=draft.row.at(chosen.column("id")),
+                    location=draft.row.at(chosen.column("id")),
                     remedy="Give every row its own id, or have them numbered: --columns id=.",
                 )
             first[look] = draft

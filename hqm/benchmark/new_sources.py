@@ -100,7 +100,7 @@ class Source:
                 if self.splits
                 else "It has none: leave --split out."
             )
-            raise UsageError(f"there is no split {unknown[0]!r}", place=self.name, remedy=known)
+            raise UsageError(f"there is no split {unknown[0]!r}", location=self.name, remedy=known)
         return Source(
             self.name, tuple(part for part in self.parts if part.split in splits), self.about
         )
@@ -118,7 +118,7 @@ class Source:
             if missing:
                 raise DataError(
                     f"it has no column {missing[0]!r}, which {self.parts[0].table.label} has",
-                    place=part.table.label,
+                    location=part.table.label,
                     remedy="Give all files the same columns.",
                 )
             for place, cells in part.table.rows(columns):
@@ -149,14 +149,14 @@ def open_source(text: str) -> Source:
     if "://" in text:
         raise UsageError(
             "only datasets of the Hugging Face hub are fetched",
-            place=text[:200],
+            location=text[:200],
             remedy="Write hf://datasets/OWNER/NAME, or fetch the file and name it.",
         )
     path = Path(text)
     if "*" in path.name:
         files = sorted(file for file in path.parent.glob(path.name) if file.is_file())
         if not files:
-            raise DataError("no file has such a name", place=text, remedy="Correct the pattern.")
+            raise DataError("no file has such a name", location=text, remedy="Correct the pattern.")
         return Source(
             text, tuple(_Part(open_table(file), split_of(file.name), file.parent) for file in files)
         )
@@ -198,7 +198,9 @@ class RowFaults:
         try:
             yield
         except HQMError as error:
-            fault = DataError(error.what, place=error.place or row.place, remedy=error.remedy)
+            fault = DataError(
+                error.message, location=error.location or row.place, remedy=error.remedy
+            )
             self.first.setdefault(row.place, fault)
 
     def error(self, total: int) -> DataError:
@@ -210,13 +212,13 @@ class RowFaults:
             return faults[0]
         kinds: dict[str, list[DataError]] = {}
         for fault in faults:
-            kinds.setdefault(_QUOTED.sub("...", fault.what), []).append(fault)
+            kinds.setdefault(_QUOTED.sub("...", fault.message), []).append(fault)
         listed = []
         for alike in sorted(kinds.values(), key=lambda alike: -len(alike)):
-            places = [fault.place.rpartition(": ")[2] for fault in alike[1:3]]
+            places = [fault.location.rpartition(": ")[2] for fault in alike[1:3]]
             more = ["..."] if len(alike) > 3 else []
             also = f" (also {'; '.join([*places, *more])})" if places else ""
-            listed.append(f"{len(alike)}: {alike[0].place}: {alike[0].what}{also}")
+            listed.append(f"{len(alike)}: {alike[0].location}: {alike[0].message}{also}")
         what = f"{len(faults)} of {total} rows can be no items. {'. '.join(listed)}"
         return DataError(
             what,
@@ -294,13 +296,15 @@ class Gathered:
             value = parse_value(value)
             if value is None:
                 raise DataError(
-                    "the list cannot be read", place=place, remedy="Write one picture, not a list."
+                    "the list cannot be read",
+                    location=place,
+                    remedy="Write one picture, not a list.",
                 )
         if isinstance(value, (list, tuple)):
             if len(value) > 1:
                 raise DataError(
                     f"the cell has {len(value)} pictures",
-                    place=place,
+                    location=place,
                     remedy=(
                         "A question is asked about one picture: join them into one, or leave"
                         " the row"
@@ -317,7 +321,7 @@ class Gathered:
         if isinstance(value, bool) or not isinstance(value, (str, int)):
             raise DataError(
                 f"the cell is {type(value).__name__}, which is no picture",
-                place=place,
+                location=place,
                 remedy="Write a path, a web address, base64 or the picture's bytes.",
             )
         text = str(value).strip()
@@ -352,8 +356,8 @@ class Gathered:
                 content = path.read_bytes()
             except ImageError as error:
                 raise DataError(
-                    f"{name[:200]!r} cannot be used: {error.what}",
-                    place=place,
+                    f"{name[:200]!r} cannot be used: {error.message}",
+                    location=place,
                     remedy=(
                         "Name the folder or zip of the pictures with --images, or leave them out:"
                         " --columns image=."
@@ -362,7 +366,7 @@ class Gathered:
             except OSError as error:
                 raise DataError(
                     f"{name[:200]!r} cannot be read: {error.strerror}",
-                    place=place,
+                    location=place,
                     remedy="Correct its permissions.",
                 ) from None
             self._by_source[key] = self._write(content, place, inside)
@@ -374,16 +378,16 @@ class Gathered:
         if digest in self._by_content:
             return self._by_content[digest]
         if not content:
-            raise DataError("the picture is empty (0 bytes)", place=place, remedy=_REMEDY)
+            raise DataError("the picture is empty (0 bytes)", location=place, remedy=_REMEDY)
         try:
             kind = check_content(content, place)
         except ImageError as error:
             remedy = SMALLER if error.remedy == SMALLER else _REMEDY
-            raise DataError(error.what, place=place, remedy=remedy) from None
+            raise DataError(error.message, location=place, remedy=remedy) from None
         if kind not in _SUFFIXES:
             raise DataError(
                 f"the picture is {kind}, which not every model can be shown",
-                place=place,
+                location=place,
                 remedy="Save it as PNG or JPEG.",
             )
         if not name or name in self._names:
@@ -417,15 +421,15 @@ def _decoded(text: str, place: str) -> bytes:
     if text.startswith("data:"):
         heading, comma, text = text.partition(",")
         if not comma or not heading.endswith(";base64"):
-            raise DataError("the data URL holds no base64", place=place, remedy=remedy)
+            raise DataError("the data URL holds no base64", location=place, remedy=remedy)
     if not text.isascii():
         raise DataError(
-            "it is no base64: it has characters beyond ASCII", place=place, remedy=remedy
+            "it is no base64: it has characters beyond ASCII", location=place, remedy=remedy
         )
     try:
         return base64.b64decode("".join(text.split()), validate=True)
     except ValueError as error:
-        raise DataError(f"it is no base64: {error}", place=place, remedy=remedy) from None
+        raise DataError(f"it is no base64: {error}", location=place, remedy=remedy) from None
 
 
 def _bytes_of(value: dict[str, Any], place: str) -> Any:
@@ -433,16 +437,18 @@ def _bytes_of(value: dict[str, Any], place: str) -> Any:
     if not {"bytes", "path"} & set(value):
         raise DataError(
             f"the cell is an object with {', '.join(map(repr, list(value)[:5])) or 'nothing'}",
-            place=place,
+            location=place,
             remedy="Write a path, or an object with bytes and path.",
         )
     content, path = value.get("bytes"), value.get("path")
     if content is None and isinstance(path, str) and path.startswith("/"):
         raise DataError(
             f"the picture is not in the data set, which only names {path[:200]!r}",
-            place=place,
+            location=place,
             remedy="Write its bytes into the data set, or paths below --images.",
         )
     if content is not None and not isinstance(content, (bytes, bytearray, str)):
-        raise DataError("its bytes are no bytes", place=place, remedy="Write the picture's bytes.")
+        raise DataError(
+            "its bytes are no bytes", location=place, remedy="Write the picture's bytes."
+        )
     return path if content is None else content

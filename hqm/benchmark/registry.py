@@ -60,7 +60,9 @@ def check_origin() -> None:
         )
         if not places:
             raise UsageError(
-                f"hqm.{name} is not installed", place=str(home), remedy="Install hqm-audit again."
+                f"hqm.{name} is not installed",
+                location=str(home),
+                remedy="Install hqm-audit again.",
             )
         if places[0] not in (home / name, home.parent / name):
             raise UsageError(
@@ -324,13 +326,15 @@ def adapter_of(card: Card) -> type[Benchmark]:
     if importlib.util.find_spec(f"hqm.adapters.{name}") is None:
         if card.adapter:
             raise CardError(
-                f"there is no adapter {card.adapter!r}", place=card.name, remedy=_ADAPTERS
+                f"there is no adapter {card.adapter!r}", location=card.name, remedy=_ADAPTERS
             )
         return Benchmark
     adapter = _class_of(importlib.import_module(f"hqm.adapters.{name}"))
     if card.adapter and adapter is Benchmark:
         raise CardError(
-            f"the adapter {card.adapter!r} defines no benchmark", place=card.name, remedy=_ADAPTERS
+            f"the adapter {card.adapter!r} defines no benchmark",
+            location=card.name,
+            remedy=_ADAPTERS,
         )
     return adapter
 
@@ -344,7 +348,7 @@ def _beside(card: Card, path: Path) -> type[Benchmark]:
     if path.is_file():
         raise CardError(
             f"its card names the adapter {card.adapter!r}, and there is an adapter.py beside it",
-            place=str(path.parent),
+            location=str(path.parent),
             remedy="Remove one of the two.",
         )
     return adapter_of(card)
@@ -354,17 +358,17 @@ def _from_file(path: Path) -> tuple[type[Benchmark], Card, Path]:
     if not path.is_file():
         raise UsageError(
             "there is no such file",
-            place=str(path),
+            location=str(path),
             remedy="Correct the path.",
-            given=str(path),
-            known=sorted(str(path.with_name(other.name)) for other in path.parent.glob("*.py")),
+            name=str(path),
+            choices=sorted(str(path.with_name(other.name)) for other in path.parent.glob("*.py")),
         )
     module = _import_file(path)
     data = getattr(module, "CARD", None)
     if not isinstance(data, dict):
         raise CardError(
             "it has no CARD",
-            place=str(path),
+            location=str(path),
             remedy="Define CARD = {...} with the keys of a card.toml.",
         )
     return _class_of(module), Card.parse(data, str(path)), path.parent
@@ -374,14 +378,14 @@ def _import_file(path: Path) -> ModuleType:
     name = f"hqm_user_{path.resolve().parent.name}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise UsageError("it is no Python file", place=str(path))
+        raise UsageError("it is no Python file", location=str(path))
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
     except Exception as error:
         raise CardError(
-            f"it cannot be imported: {type(error).__name__}: {error}", place=str(path)
+            f"it cannot be imported: {type(error).__name__}: {error}", location=str(path)
         ) from error
     return module
 
@@ -397,7 +401,7 @@ def _class_of(module: ModuleType) -> type[Benchmark]:
     if len(made) > 1:
         raise CardError(
             f"it defines {len(made)} benchmarks",
-            place=module.__name__,
+            location=module.__name__,
             remedy="Define one benchmark in each file.",
         )
     return made[0] if made else Benchmark
@@ -451,7 +455,7 @@ def unknown(name: str) -> UsageError:
         begin = f"Begin one with `hqm new {shlex.quote(name)}`."
         empty = "Write one, or name another folder." if any(path.iterdir()) else begin
         remedy = f"Name {' or '.join(below[:5])}." if below else empty
-        return UsageError("the folder has no card.toml", place=name, remedy=remedy)
+        return UsageError("the folder has no card.toml", location=name, remedy=remedy)
     beside = (
         [str(card.parent) for card in path.parent.glob("*/card.toml")]
         if path.parent.is_dir()
@@ -460,11 +464,11 @@ def unknown(name: str) -> UsageError:
     if path.name != name:
         return UsageError(
             "there is no such file or folder",
-            place=name,
+            location=name,
             remedy="Correct the path; `hqm list` has the benchmarks that are known by name.",
-            given=name,
+            name=name,
             # of two paths the names are compared, not the folders that they share
-            known=[each for each in beside if meant(path.name, [Path(each).name])],
+            choices=[each for each in beside if meant(path.name, [Path(each).name])],
         )
     return UsageError(
         f"there is no benchmark {name!r}",
@@ -472,8 +476,8 @@ def unknown(name: str) -> UsageError:
             f"Known are {', '.join(known)}; or name a folder with a card.toml, a Python file, a log"
             " or a table of scores."
         ),
-        given=name,
-        known=[*known, *beside],
+        name=name,
+        choices=[*known, *beside],
     )
 
 

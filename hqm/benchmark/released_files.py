@@ -67,7 +67,7 @@ class InTurn:
         if not self._left[shared]:
             raise AnswerError(
                 f"there is no further question about {shared!r:.100}",
-                place=place,
+                location=place,
                 remedy="Keep one answer for each question of the release.",
             )
         return self._left[shared].pop(0)
@@ -84,7 +84,7 @@ def released_file(path: Path, benchmark: str, missing: str) -> Path:
     if not path.is_file():
         raise DataError(
             missing,
-            place=str(path),
+            location=str(path),
             remedy=f"Fetch it (`hqm fetch {benchmark}`), or use --set prompts=hqm.",
         )
     return path
@@ -117,6 +117,6 @@ def name_places(template: str, places: Sequence[str], place: Path, prompt: str) 
     first, *others = template.split("{}")
     if len(others) != len(places):
         raise DataError(
-            f"{prompt} has {len(others)} places {{}}, not {len(places)}", place=str(place)
+            f"{prompt} has {len(others)} places {{}}, not {len(places)}", location=str(place)
         )
     return first + "".join(f"{{{name}}}{text}" for name, text in zip(places, others, strict=True))

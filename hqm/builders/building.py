@@ -119,7 +119,7 @@ def build(
         notes = f": {'; '.join(said)}" if said else ""
         raise DataError(
             f"the recipe {recipe} makes no item of it{notes}",
-            place=place,
+            location=place,
             remedy=f"It needs {made.needs}.",
         )
     with whole_folder(folder) as written:
@@ -140,12 +140,12 @@ def _roles(recipe: Recipe, writer: str, checker: str, store: Store | None) -> Ro
         raise UsageError(
             f"{option} {name!r:.60}: the recipe {recipe.name} writes no captions",
             remedy="Leave it out, or take the recipe halcaption.",
-            given=name,
-            known=(OFFLINE,),
+            name=name,
+            choices=(OFFLINE,),
         )
     if store is None:
         raise UsageError(
-            "a model's replies need a store", remedy="Name its file with --store.", given=name
+            "a model's replies need a store", remedy="Name its file with --store.", name=name
         )
     made = {option: make_respondent(name) for option, name in models.items()}
     return Roles(store=store, writer=made.get("--writer"), checker=made.get("--filter"))
@@ -158,7 +158,7 @@ def _usable(source: Source, pictures: Pictures) -> Source:
         raise DataError(
             f"none of the {len(source.graphs)} pictures of the annotations is there, such as"
             f" {source.graphs[0].image.file!r}",
-            place=source.name,
+            location=source.name,
             remedy="Name the folder of the pictures with --images.",
         )
     if pictures.at_hand and len(graphs) <= _LOOKED_AT:
@@ -296,7 +296,7 @@ def _reviewed(
     if unknown:
         raise DataError(
             f"it decides on {unknown[0]}, which is no item of this build",
-            place=review.path,
+            location=review.path,
             remedy="Build with the arguments with which the reviewed items were built.",
         )
     decisions = {
@@ -319,7 +319,7 @@ def _reviewed(
         _decided(row, each, decisions[row["id"]]) for row, each in paired if row["id"] not in gone
     ]
     if not left:
-        raise DataError("it leaves no item", place=review.path, remedy="Build more items.")
+        raise DataError("it leaves no item", location=review.path, remedy="Build more items.")
     return left
 
 
@@ -489,7 +489,7 @@ class Pictures:
         if place is not None and not self.address:
             if not Path(place).exists():
                 raise UsageError(
-                    "there is no such folder or zip", place=place, remedy="Correct --images."
+                    "there is no such folder or zip", location=place, remedy="Correct --images."
                 )
             self.place = open_images(Path(place))
 

@@ -91,7 +91,7 @@ def read_review(path: Path) -> Review:
             there = ", ".join(map(repr, record)) or "none"
             raise DataError(
                 f"the field 'item' is missing or empty (there are {there})",
-                place=place,
+                location=place,
                 remedy="Fill it.",
             )
         text = str(record.get("text") or record.get("fixed_text") or "").strip()
@@ -103,15 +103,15 @@ def read_review(path: Path) -> Review:
         if decision not in DECISIONS:
             raise DataError(
                 f"the decision on {item} is {mark!r:.40}",
-                place=place,
+                location=place,
                 remedy=f"Write {', '.join(DECISIONS)}.",
-                given=mark,
-                known=DECISIONS,
+                name=mark,
+                choices=DECISIONS,
             )
         if decision == "fixed text" and not text:
             raise DataError(
                 f"the text of {item} is fixed, and none is given",
-                place=place,
+                location=place,
                 remedy="Write it in 'text'.",
             )
         reviewed = Reviewed(
@@ -125,13 +125,13 @@ def read_review(path: Path) -> Review:
         if item in decided and _core(decided[item]) != _core(reviewed):
             raise DataError(
                 f"the item {item!r} has two different decisions",
-                place=place,
+                location=place,
                 remedy="Adjudicate them, and keep one row.",
             )
         decided[item] = reviewed
     if not decided:
         raise DataError(
-            "it decides on no item", place=str(path), remedy="Write the columns item,decision."
+            "it decides on no item", location=str(path), remedy="Write the columns item,decision."
         )
     return Review(path=path.name, digest=digest_file(path), by_item=decided)
 

@@ -91,7 +91,7 @@ def open_annotations(place: str) -> Source:
     if colon and prefix in known:
         if not Path(rest).exists():
             raise UsageError(
-                "there is no such file or folder", place=rest, remedy="Correct --from."
+                "there is no such file or folder", location=rest, remedy="Correct --from."
             )
         return _read(known[prefix], Path(rest))
     path = Path(place)
@@ -102,8 +102,8 @@ def open_annotations(place: str) -> Source:
                 f"Name a file or folder, or one of {', '.join(known)} with what it reads:"
                 " coco:annotations/."
             ),
-            given=place,
-            known=["shapes"],
+            name=place,
+            choices=["shapes"],
         )
     for reader in known.values():
         with _sentences(path):
@@ -112,7 +112,9 @@ def open_annotations(place: str) -> Source:
             return _read(reader, path)
     layouts = "; ".join(f"{reader.name}: {reader.layout}" for reader in known.values())
     raise DataError(
-        "it is in none of the layouts of annotations", place=place, remedy=f"Known are {layouts}."
+        "it is in none of the layouts of annotations",
+        location=place,
+        remedy=f"Known are {layouts}.",
     )
 
 
@@ -122,7 +124,7 @@ def _read(reader: Reader, path: Path) -> Source:
     if not source.graphs:
         raise DataError(
             "it has no picture",
-            place=str(path),
+            location=str(path),
             remedy=f"It is read as {reader.name}: {reader.layout}.",
         )
     return source
@@ -138,11 +140,13 @@ def _sentences(path: Path) -> Iterator[None]:
         where = ".".join(map(str, first["loc"]))
         what = str(first["msg"]).removeprefix("Value error, ")
         what = f"{where}: {what}, given {first['input']!r:.60}" if where else what
-        raise DataError(what, place=str(path), remedy="Correct the annotation.") from None
+        raise DataError(what, location=str(path), remedy="Correct the annotation.") from None
     except RecursionError:
-        raise DataError("it is nested too deeply", place=str(path)) from None
+        raise DataError("it is nested too deeply", location=str(path)) from None
     except OverflowError as error:
-        raise DataError(f"it holds a number that is too large: {error}", place=str(path)) from None
+        raise DataError(
+            f"it holds a number that is too large: {error}", location=str(path)
+        ) from None
 
 
 def digest_of(files: list[Path]) -> str:
@@ -157,7 +161,7 @@ def table(value: Any, what: str, place: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise DataError(
             f"{what} is {value!r:.60}, which is no object",
-            place=str(place),
+            location=str(place),
             remedy="Correct the file.",
         )
     return value
@@ -168,7 +172,7 @@ def rows(value: Any, what: str, place: Path) -> list[dict[str, Any]]:
     if not isinstance(value, list):
         raise DataError(
             f"{what} is {value!r:.60}, which is no list",
-            place=str(place),
+            location=str(place),
             remedy="Correct the file.",
         )
     return [table(row, f"row {i} of {what}", place) for i, row in enumerate(value, 1)]
@@ -177,7 +181,9 @@ def rows(value: Any, what: str, place: Path) -> list[dict[str, Any]]:
 def words(value: Any, what: str, place: Path) -> list[str]:
     """A list of texts without the empty ones; `what` is the subject and its verb."""
     if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-        raise DataError(f"{what} {value!r:.60}", place=str(place), remedy="Write a list of words.")
+        raise DataError(
+            f"{what} {value!r:.60}", location=str(place), remedy="Write a list of words."
+        )
     return [" ".join(word.split()) for word in value if word.strip()]
 
 
@@ -197,7 +203,7 @@ def text(record: Mapping[str, Any], name: str, what: str, place: Path) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int)) or not str(value).strip():
         raise DataError(
             f"the field {name!r} of {what} is {value!r:.60}",
-            place=str(place),
+            location=str(place),
             remedy="Write a text or a whole number.",
         )
     return " ".join(str(value).split())
@@ -209,7 +215,7 @@ def number(record: Mapping[str, Any], name: str, what: str, place: Path) -> floa
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < 1e9:
         raise DataError(
             f"the field {name!r} of {what} is {value!r:.60}",
-            place=str(place),
+            location=str(place),
             remedy="Write a number of pixels.",
         )
     return float(value)
@@ -285,8 +291,8 @@ def recipe_named(name: str) -> Recipe:
         raise UsageError(
             f"there is no recipe {name!r:.60}",
             remedy=f"Known are {', '.join(known)}.",
-            given=name,
-            known=known,
+            name=name,
+            choices=known,
         )
     if len(points) > 1:
         raise CardError(
@@ -297,13 +303,13 @@ def recipe_named(name: str) -> Recipe:
     except Exception as error:
         raise CardError(
             f"its entry point cannot be loaded: {type(error).__name__}: {error}",
-            place=name,
+            location=name,
             remedy="Ask the maker of the package.",
         ) from error
     if not isinstance(brought, Recipe):
         raise CardError(
             f"its entry point is {type(brought).__name__}, which is no recipe",
-            place=name,
+            location=name,
             remedy="Name a Recipe: mine = my_package.my_recipe:RECIPE.",
         )
     return brought

@@ -189,13 +189,13 @@ def plan(
     if design not in DESIGNS:
         remedy = f"There are {', '.join((*DESIGNS, _PROTOCOL))}."
         what = f"there is no design {design!r}"
-        raise UsageError(what, remedy=remedy, given=design, known=DESIGNS)
+        raise UsageError(what, remedy=remedy, name=design, choices=DESIGNS)
     names = tuple(name.strip() for name in raters.split(","))
     check_design(design, names, overlap, tau)
     if labels_path(out).exists():
         raise UsageError(
             f"there are labels of this plan already ({labels_path(out).name})",
-            place=str(out),
+            location=str(out),
             remedy="Name another file with --out; labels belong to one plan.",
         )
     asked = read_schema(schema, out.parent)
@@ -283,7 +283,7 @@ def _answers(
     if not respondents:
         raise UsageError(
             f"the store holds no answers to {benchmark.name}",
-            place=str(session.store.path),
+            location=str(session.store.path),
             remedy="Name another store with --store.",
         )
     form, reader = benchmark.original, Answers(session.asks)
@@ -373,7 +373,7 @@ def _gold(
                 if label is None
                 else f"{respondent} has no answer to {item!r}"
             )
-            raise DataError(what, place=str(path), remedy="Remove the row.")
+            raise DataError(what, location=str(path), remedy="Remove the row.")
     return {answer: float(label) for answer, label in labels.items() if label is not None}
 
 

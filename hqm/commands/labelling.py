@@ -149,7 +149,7 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
     except OSError as error:
         raise DataError(
             f"nothing can listen there: {error.strerror}",
-            place=f"{host}:{port}",
+            location=f"{host}:{port}",
             remedy="Name another with --port or --host; --port 0 takes any port that is free.",
         ) from None
     with listener:
@@ -213,7 +213,7 @@ def status(
             print_lines(*table.notes)
     if to is not None:
         if not tables:
-            raise UsageError("there is no label yet", place=str(plan), remedy="Label first.")
+            raise UsageError("there is no label yet", location=str(plan), remedy="Label first.")
         layout = importlib.import_module("hqm.reports.latex_tables")
         write_together({to: layout.formatted(tables, to.suffix)})
 

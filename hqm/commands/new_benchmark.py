@@ -118,7 +118,7 @@ def write_new_benchmark(
     if questions is None and without:
         raise UsageError(
             f"{without} without questions",
-            place=options[without] or "",
+            location=options[without] or "",
             remedy="Name a file with --from.",
         )
     about = about or About()
@@ -160,13 +160,13 @@ def _from_source(
         with (beside / "left_out.csv").open("w", encoding="utf-8", newline="") as file:
             table = csv.writer(file)
             table.writerow(("place", "fault"))
-            table.writerows((fault.place, fault.what) for fault in read.faults.values())
+            table.writerows((fault.location, fault.message) for fault in read.faults.values())
     shown = sum("image" in row for row in read.rows)
     if images and not shown:
         raise UsageError(
             "no column names the pictures"
             f" (not read: {', '.join(map(repr, read.unused)) or 'none'})",
-            place=questions,
+            location=questions,
             remedy="Say which it is, --columns image=NAME, or leave out --images.",
         )
     made = NewBenchmark(
@@ -194,12 +194,14 @@ def _place_of_pictures(images: str) -> ImageSource:
     if is_url(images):
         raise UsageError(
             "pictures are copied from this machine only",
-            place=images,
+            location=images,
             remedy="Fetch the pictures and name their folder, or write whole addresses into their"
             " column.",
         )
     if not Path(images).exists():
-        raise UsageError("there is no such folder or zip", place=images, remedy="Correct --images.")
+        raise UsageError(
+            "there is no such folder or zip", location=images, remedy="Correct --images."
+        )
     return open_images(Path(images))
 
 

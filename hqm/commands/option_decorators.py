@@ -39,7 +39,7 @@ def files_in_force(machine: Path | None = None) -> list[Path]:
         The named file does not exist.
     """
     if machine is not None and not machine.is_file():
-        raise DataError("there is no such file", place=str(machine), remedy="Correct --machine.")
+        raise DataError("there is no such file", location=str(machine), remedy="Correct --machine.")
     files = [path for path in (user_file(), Path(FILE)) if path.is_file()]
     return [*files, *([] if machine is None else [machine])]
 
@@ -90,7 +90,7 @@ def read_settings(path: Path, *, of_a_folder: bool = False) -> Mapping[str, Any]
         lines = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise DataError(
-            f"the settings cannot be read: {error}", place=str(path), remedy="Correct the file."
+            f"the settings cannot be read: {error}", location=str(path), remedy="Correct the file."
         ) from None
     known = {name for name, option in OPTIONS.items() if option.setting}
     values = {name: _checked(name, value, known, str(path)) for name, value in lines.items()}
@@ -99,7 +99,7 @@ def read_settings(path: Path, *, of_a_folder: bool = False) -> Mapping[str, Any]
         if of_a_folder and setting is not None and setting.trusted:
             raise UsageError(
                 f"the setting {name} is not taken from a folder, which may be somebody else's",
-                place=str(path),
+                location=str(path),
                 remedy=f"Move the line to {user_file()}, or name the file with --machine.",
             )
     return values
@@ -112,10 +112,10 @@ def _checked(name: str, value: Any, known: Collection[str], place: str) -> Any:
     if name not in known:
         raise UsageError(
             f"there is no setting {name!r}",
-            place=place,
+            location=place,
             remedy=_not_a_setting(name, known),
-            given=name,
-            known=known,
+            name=name,
+            choices=known,
         )
     option = OPTIONS[name]
     kind = option.keyword.annotation
@@ -130,7 +130,7 @@ def _checked(name: str, value: Any, known: Collection[str], place: str) -> Any:
     if read is None or (least is not None and not least <= read < math.inf):
         raise UsageError(
             f"{str(value)!r:.60} is no value of the setting {name}",
-            place=place,
+            location=place,
             remedy=f"It is: {option.help}",
         )
     return read

@@ -97,8 +97,8 @@ def read_again(
         raise UsageError(
             f"{', '.join(names)} has no metric {unknown[0]!r}",
             remedy=f"It has {', '.join(sorted(known))}.",
-            given=unknown[0],
-            known=known,
+            name=unknown[0],
+            choices=known,
         )
     return audits
 
@@ -251,7 +251,7 @@ def from_audit(
     if not path.is_file():
         raise DataError(
             "the audit's store is not there, and audit.json has no single answers",
-            place=str(path),
+            location=str(path),
             remedy="Name the file of stored answers with --store.",
         )
     with readable(path) as opened:
@@ -316,17 +316,17 @@ def _audit_of(whole: Audit, benchmark: Benchmark, file: Path) -> BenchmarkAudit:
             if audited.scoring in others:
                 raise DesignError(
                     f"its scores are those of {others[audited.scoring]}",
-                    place=str(file),
+                    location=str(file),
                     remedy="Audit it by the benchmark's own scoring.",
                 )
             return audited
     known = [audited.benchmark for audited in whole.audits]
     raise UsageError(
         f"it has no audit of {benchmark.name}, but of {', '.join(known)}",
-        place=str(file),
+        location=str(file),
         remedy="Name the benchmark that was audited.",
-        given=benchmark.name,
-        known=known,
+        name=benchmark.name,
+        choices=known,
     )
 
 
@@ -343,7 +343,7 @@ def _respondents(
         if not same:
             raise DataError(
                 f"the store has no answer of {row.name} to {benchmark.name}",
-                place=str(session.store.path),
+                location=str(session.store.path),
                 remedy="Name the store of this audit with --store.",
             )
         chosen.append(replace(same[0], name=row.name))
@@ -370,7 +370,7 @@ def _check_same_items(
     if answered.digest != wanted:
         raise DataError(
             f"it is of other items than {benchmark.label} has now",
-            place=str(file),
+            location=str(file),
             remedy="Make the audit again, or name the version that was audited.",
         )
     benchmark.original = answered
@@ -412,7 +412,7 @@ def _check_scores(
         except HQMError as error:
             raise DesignError(
                 f"its answers cannot be scored without the files of its release ({error})",
-                place=benchmark.name,
+                location=benchmark.name,
                 remedy=_ALONE,
             ) from None
     again, before = builder.build(), matrix.take(matrix.respondents, ids)
@@ -428,7 +428,7 @@ def _check_scores(
         raise DesignError(
             "some of its answers are scored otherwise without the other items, so that no part of"
             " it stands alone",
-            place=benchmark.name,
+            location=benchmark.name,
             remedy=_ALONE,
         )
 

@@ -240,14 +240,14 @@ def _publish(
         if not names:
             raise UsageError(
                 "the store does not say which benchmarks its answers belong to",
-                place=str(path),
+                location=str(path),
                 remedy="Name one with --benchmark.",
             )
         unknown = [name for name in names if not named and name not in {*known_names(), *groups()}]
         if unknown:
             raise UsageError(
                 f"the store has answers to {unknown[0]!r}, and HQM knows no benchmark of that name",
-                place=str(path),
+                location=str(path),
                 remedy="Name its folder or file with --benchmark.",
             )
         session = session_of(names, opened, options, offline=True)

@@ -234,7 +234,7 @@ class Session:
         ):
             raise UsageError(
                 "its price is not known, and --max-cost bounds the cost",
-                place=respondent.name,
+                location=respondent.name,
                 remedy=(
                     "Write ?price_in=MONEY&price_out=MONEY behind its name, or set price_in and"
                     " price_out."
@@ -396,7 +396,7 @@ class Session:
         if _is_recorded(name):
             raise UsageError(
                 "a file cannot judge",
-                place=name,
+                location=name,
                 remedy="Score its replies with `hqm score NAME --answers FILE --judgements FILE`.",
             )
         return self._live(name)
@@ -505,8 +505,8 @@ class Session:
             raise UsageError(
                 f"{benchmark.name} has no form {unknown[0]!r}",
                 remedy=f"It has {known}; bring one with --form.",
-                given=unknown[0],
-                known=every,
+                name=unknown[0],
+                choices=every,
             )
         if self._only_recorded and self.options.what.forms == RunOptions().what.forms:
             # nobody asked for the parallel form by name, and nobody is going to be put it

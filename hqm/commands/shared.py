@@ -86,7 +86,7 @@ def existing(path: Path, names: Sequence[str]) -> Path:
     if not path.is_file():
         raise UsageError(
             "there is no such store",
-            place=str(path),
+            location=str(path),
             remedy=f"Name another with --store, or make it: `hqm audit {shlex.join(names)} --store"
             f" {shlex.quote(str(path))}`.",
         )
@@ -139,7 +139,7 @@ def find_audit(path: Path) -> Path:
             more = f" and {len(below) - 5} more" if len(below) > 5 else ""
             raise UsageError(
                 f"the folder has several {AUDIT}",
-                place=str(path),
+                location=str(path),
                 remedy=f"Name {' or '.join(below[:5])}{more}.",
             )
         if (path / "card.toml").is_file():
@@ -147,15 +147,15 @@ def find_audit(path: Path) -> Path:
             remedy = f"Make one with `hqm audit {folder} --out {folder}/out`."
         else:
             remedy = "Name a folder that an audit was written to (`hqm audit NAME --out FOLDER`)."
-        raise UsageError(f"the folder has no {AUDIT}", place=str(path), remedy=remedy)
+        raise UsageError(f"the folder has no {AUDIT}", location=str(path), remedy=remedy)
     if not path.exists():
         beside = [str(other) for other in path.parent.iterdir()] if path.parent.is_dir() else []
         raise DataError(
             "there is no such file",
-            place=str(path),
+            location=str(path),
             remedy="Correct the path, or make an audit: `hqm audit NAME --out FOLDER`.",
-            given=str(path),
-            known=beside,
+            name=str(path),
+            choices=beside,
         )
     return path
 

@@ -153,7 +153,7 @@ def by_column(
         read_value = read(value.strip(), place)
         if values.setdefault(column, read_value) != read_value:
             raise UsageError(
-                f"the column {column!r} is given two values", place=place, remedy="Keep one."
+                f"the column {column!r} is given two values", location=place, remedy="Keep one."
             )
 
     for text in texts:
@@ -190,7 +190,7 @@ def _items(text: str, place: str) -> int:
     ):
         raise UsageError(
             f"{text[:40]!r} is no number of items",
-            place=place,
+            location=place,
             remedy="Write a whole number from 1 on, COLUMN=NUMBER, or an existing file.",
         )
     return int(text)
@@ -201,7 +201,7 @@ def _direction(text: str, place: str) -> Direction:
     if text.lower() not in ways:
         raise UsageError(
             f"{text[:40]!r} is no direction",
-            place=place,
+            location=place,
             remedy="Write higher or lower, or COLUMN=lower.",
         )
     way: Direction = ways[text.lower()]

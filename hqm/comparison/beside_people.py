@@ -44,12 +44,14 @@ def read_scores(path: Path) -> dict[str, dict[Answer, float]]:
         answer = (name_in(row, "item", place), name_in(row, "respondent", place))
         if not all(answer):
             raise DataError(
-                "it names no item, or no respondent", place=place, remedy="Write both in every row."
+                "it names no item, or no respondent",
+                location=place,
+                remedy="Write both in every row.",
             )
         if answer in rows:
             raise DataError(
                 f"the answer of {answer[1]!r} to {answer[0]!r} stands twice",
-                place=place,
+                location=place,
                 remedy="Keep one row for each answer.",
             )
         rows[answer] = place, row
@@ -62,14 +64,14 @@ def read_scores(path: Path) -> dict[str, dict[Answer, float]]:
             if numbers[answer] is None and row.get(name) not in (None, ""):
                 raise DataError(
                     f"{row[name]!r:.60} is no number, unlike other cells of the column {name!r}",
-                    place=place,
+                    location=place,
                     remedy="Correct it, or leave the cell empty.",
                 )
         scores[name] = {answer: value for answer, value in numbers.items() if value is not None}
     if not scores:
         raise DataError(
             "it has no column of numbers beside `item` and `respondent`",
-            place=str(path),
+            location=str(path),
             remedy="Write one column for each metric.",
         )
     return scores
@@ -115,7 +117,7 @@ def caption_scores(
     if not scores:
         raise DataError(
             f"no answer is about a picture whose objects {home} knows",
-            place=f"--metric {name}",
+            location=f"--metric {name}",
             remedy="Name the answers with --recorded, or a column of --scores.",
         )
     return scores
@@ -148,7 +150,7 @@ def compare_with_people(
         if name not in columns:
             raise DataError(
                 f"no file has a column of numbers {name!r}",
-                place=" ".join(map(str, scores)) or f"--metric {name}",
+                location=" ".join(map(str, scores)) or f"--metric {name}",
                 remedy=f"There are {', '.join((*columns, *CAPTION_METRICS))}.",
             )
     columns = {name: columns[name] for name in named or columns}
@@ -164,7 +166,7 @@ def compare_with_people(
     if not answers:
         raise DataError(
             "no answer has both a score and a label",
-            place=str(criterion),
+            location=str(criterion),
             remedy="Name items and respondents alike in labels and scores.",
         )
     cluster = {item.id: item.cluster or item.id for item in benchmark.original.items}

@@ -85,8 +85,8 @@ def check_measured(
         raise UsageError(
             f"--free does not know {unknown[0]!r}",
             remedy=f"It knows {', '.join(FREE)}.",
-            given=unknown[0],
-            known=FREE,
+            name=unknown[0],
+            choices=FREE,
         )
     if parts.status != "ok":
         refuse(parts.reason, "Audit more respondents or more pictures first.")
@@ -132,8 +132,8 @@ def _check_type(benchmark: str, target: Target, types: Mapping[str, StudyParts])
         raise UsageError(
             f"{benchmark} has no hallucination type {target.kind!r}",
             remedy=f"It has {known}.",
-            given=target.kind,
-            known=tuple(types),
+            name=target.kind,
+            choices=tuple(types),
         )
     own = types[target.kind]
     if own.status != "ok":
@@ -362,8 +362,8 @@ def _benchmark(audits: Sequence[BenchmarkAudit], name: str | None) -> BenchmarkA
         raise UsageError(
             f"the audit has no benchmark {name!r}",
             remedy=f"It has {', '.join(names)}.",
-            given=name,
-            known=names,
+            name=name,
+            choices=names,
         )
     return next(audit for audit in audits if name in (None, audit.benchmark))
 
@@ -374,8 +374,8 @@ def _metric(audit: BenchmarkAudit, name: str | None) -> str:
         raise UsageError(
             f"the audit of {audit.benchmark} has no metric {name!r}",
             remedy=f"It has {', '.join(known)}.",
-            given=name,
-            known=known,
+            name=name,
+            choices=known,
         )
     return name or known[0]
 

@@ -88,8 +88,8 @@ def parse_target(text: str) -> Target:
         raise UsageError(
             f"there is no figure {written!r} to reach",
             remedy=f"There are {', '.join(known)}.",
-            given=written,
-            known=known,
+            name=written,
+            choices=known,
         )
     if (sign == ">=") != PRECISIONS[figure].higher:
         right = ">=" if PRECISIONS[figure].higher else "<="

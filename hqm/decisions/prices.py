@@ -109,10 +109,10 @@ def parse_prices(text: str, place: str = "") -> PriceList:
     try:
         return PriceList.model_validate(parse_toml(text))
     except DataError as error:
-        raise DataError(error.what, place=place, remedy=error.remedy or remedy) from None
+        raise DataError(error.message, location=place, remedy=error.remedy or remedy) from None
     except ValidationError as error:
         raise DataError(
-            fault_of(PriceList, error.errors(include_url=False)[0]), place=place, remedy=remedy
+            fault_of(PriceList, error.errors(include_url=False)[0]), location=place, remedy=remedy
         ) from None
 
 

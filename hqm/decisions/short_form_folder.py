@@ -412,7 +412,7 @@ def _check_items(benchmark: Benchmark, items: Sequence[Item], place: Path) -> No
             raise DesignError(
                 f"the {differing[0]} of the item {item.id!r} cannot be written as a folder's items"
                 " have it",
-                place=benchmark.name,
+                location=benchmark.name,
                 remedy="Shorten a benchmark whose items are plain fields.",
             )
 

@@ -69,18 +69,18 @@ def json_parts(file: Path, member: str = "", *, limit: int = LARGEST) -> Iterato
     with _opened(file, member, place) as stream:
         content = stream.read(limit + 1)
     if len(content) > limit:
-        raise DataError(f"it unfolds to more than {limit:,} bytes", place=place, remedy=_AGAIN)
+        raise DataError(f"it unfolds to more than {limit:,} bytes", location=place, remedy=_AGAIN)
     try:
         text = content.decode("utf-8-sig")
         del content  # half a gigabyte, while the values are read
         yield from _parts(text)
     except UnicodeDecodeError as error:
-        raise DataError(f"it is not UTF-8: {error.reason}", place=place, remedy=_AGAIN) from None
+        raise DataError(f"it is not UTF-8: {error.reason}", location=place, remedy=_AGAIN) from None
     except RecursionError:
-        raise DataError("it is nested too deeply", place=place, remedy=_AGAIN) from None
+        raise DataError("it is nested too deeply", location=place, remedy=_AGAIN) from None
     except ValueError as error:
         what = f"it is no JSON object, or breaks off: {error}"
-        raise DataError(what, place=place, remedy=_AGAIN) from None
+        raise DataError(what, location=place, remedy=_AGAIN) from None
 
 
 def members(file: Path, name: str) -> list[zipfile.ZipInfo]:
@@ -96,7 +96,7 @@ def members(file: Path, name: str) -> list[zipfile.ZipInfo]:
             infos = archive.infolist()
     except ZIP_ERRORS as error:
         raise DataError(
-            f"it is no zip, or damaged: {error}", place=str(file), remedy=_AGAIN
+            f"it is no zip, or damaged: {error}", location=str(file), remedy=_AGAIN
         ) from None
     return [info for info in infos if info.filename.replace("\\", "/").split("/")[-1] == name]
 
@@ -113,7 +113,7 @@ def check_unfolding(archive: zipfile.ZipFile, path: Path) -> None:
     if size > max(_LARGE, _FOLDS * path.stat().st_size):
         raise DataError(
             f"it unfolds to {size >> 20:,} MiB, {size // path.stat().st_size:,} times its size",
-            place=str(path),
+            location=str(path),
             remedy="Take the file from where you trust it.",
         )
 
@@ -134,7 +134,7 @@ def sheet_rows(path: Path) -> list[dict[str, Any]]:
     except ModuleNotFoundError:
         raise DataError(
             "Excel sheets are read with openpyxl, which is not installed",
-            place=str(path),
+            location=str(path),
             remedy="Run: pip install 'hqm-audit[logs]', or save the sheet as .tsv.",
         ) from None
     try:
@@ -147,9 +147,11 @@ def sheet_rows(path: Path) -> list[dict[str, Any]]:
             rows = [*islice(sheet.iter_rows(values_only=True), _SHEET_ROWS + 1)]
     # entities that unfold without end, as of a file that means harm, are a ParseError
     except (*ZIP_ERRORS, KeyError, TypeError, AttributeError, IndexError, ParseError) as error:
-        raise DataError(f"it is no Excel sheet: {error}", place=str(path)) from None
+        raise DataError(f"it is no Excel sheet: {error}", location=str(path)) from None
     if len(rows) > _SHEET_ROWS:
-        raise DataError(f"it has more than {_SHEET_ROWS:,} rows, as no sheet has", place=str(path))
+        raise DataError(
+            f"it has more than {_SHEET_ROWS:,} rows, as no sheet has", location=str(path)
+        )
     first, *others = rows or [()]
     names = [_cell_text(cell).strip() for cell in first]
     unique_columns([name for name in names if name], f"{path}:1")
@@ -174,7 +176,7 @@ def _opened(file: Path, member: str, place: str) -> Iterator[IO[bytes]]:
                 yield stream
         except OSError as error:
             raise DataError(
-                f"it cannot be read: {error.strerror}", place=place, remedy=_AGAIN
+                f"it cannot be read: {error.strerror}", location=place, remedy=_AGAIN
             ) from None
         return
     named = members(file, member)
@@ -184,17 +186,17 @@ def _opened(file: Path, member: str, place: str) -> Iterator[IO[bytes]]:
             if named
             else "there is no such file in the zip"
         )
-        raise DataError(what, place=place, remedy=_AGAIN)
+        raise DataError(what, location=place, remedy=_AGAIN)
     if stat.S_ISLNK(named[0].external_attr >> 16):
-        raise DataError("it is a link, not a file", place=place, remedy=_AGAIN)
+        raise DataError("it is a link, not a file", location=place, remedy=_AGAIN)
     if named[0].flag_bits & 0x1:
-        raise DataError("it is encrypted", place=place, remedy=_AGAIN)
+        raise DataError("it is encrypted", location=place, remedy=_AGAIN)
     try:
         with zipfile.ZipFile(file) as archive, archive.open(named[0]) as stream:
             yield stream
     except ZIP_ERRORS as error:
         raise DataError(
-            f"it cannot be read from the zip: {error}", place=place, remedy=_AGAIN
+            f"it cannot be read from the zip: {error}", location=place, remedy=_AGAIN
         ) from None
 
 

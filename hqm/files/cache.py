@@ -36,7 +36,7 @@ def writing(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise DataError(
             f"the cache cannot be written: {error.strerror}",
-            place=str(folder),
+            location=str(folder),
             remedy="Name another folder with HQM_CACHE.",
         ) from error
 
@@ -72,9 +72,9 @@ def keep(stream: IO[bytes], place: str) -> Path:
         content += piece
         if len(content) > MAX_BYTES:
             what = f"the picture is larger than {MAX_BYTES >> 20} MiB"
-            raise ImageError(what, place=place, remedy=SMALLER)
+            raise ImageError(what, location=place, remedy=SMALLER)
     if not content:
-        raise ImageError("the picture is empty (0 bytes)", place=place, remedy="Fetch it again.")
+        raise ImageError("the picture is empty (0 bytes)", location=place, remedy="Fetch it again.")
     name = hashlib.blake2b(content, digest_size=16).hexdigest()
     folder = cache_folder() / "images"
     target = folder / name[:2] / f"{name}{_suffix(bytes(content[:16]))}"
@@ -131,7 +131,7 @@ def safe_name(name: str, place: str = "") -> str:
     if path.is_absolute() or ".." in path.parts or (path.parts and ":" in path.parts[0]):
         raise ImageError(
             f"the picture {name!r} lies outside the image folder",
-            place=place,
+            location=place,
             remedy="Name a file inside it.",
         )
     if "\0" in name or any(
@@ -139,7 +139,7 @@ def safe_name(name: str, place: str = "") -> str:
     ):
         raise ImageError(
             f"the picture's name {name[:40]!r}... cannot be that of a file",
-            place=place,
+            location=place,
             remedy=f"A part of a path has at most {LONGEST} bytes, and none of them is NUL.",
         )
     return str(path)
@@ -159,14 +159,14 @@ def image_path(folder: Path, name: str) -> Path:
     if not path.is_file():
         raise ImageError(
             "there is no such picture",
-            place=str(path),
+            location=str(path),
             remedy="Name the right folder with --images.",
         )
     if _is_linked(folder, safe) and not path.resolve().is_relative_to(folder.resolve()):
-        raise ImageError("the picture is a link that leaves the image folder", place=str(path))
+        raise ImageError("the picture is a link that leaves the image folder", location=str(path))
     if path.stat().st_size == 0:
         raise ImageError(
-            "the picture is empty (0 bytes)", place=str(path), remedy="Fetch it again."
+            "the picture is empty (0 bytes)", location=str(path), remedy="Fetch it again."
         )
     return path
 

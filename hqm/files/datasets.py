@@ -111,7 +111,7 @@ def shards_of(tree: Tree, config: str = "") -> list[Shard]:
             if len(others) != int(numbered[2]):
                 raise DataError(
                     f"{len(others)} of the {int(numbered[2])} files {head}-* are there",
-                    place=tree.label,
+                    location=tree.label,
                     remedy="Fetch or copy the others too.",
                 )
     return shards
@@ -121,7 +121,7 @@ def _shards(tree: Tree, config: str) -> list[Shard]:
     if "card.toml" in tree.names:
         raise DataError(
             "the folder is a benchmark of HQM already: it has a card.toml",
-            place=tree.label,
+            location=tree.label,
             remedy=f"Audit it as it is: `hqm audit {tree.label}`.",
         )
     if shards := _by_readme(tree, config):
@@ -135,7 +135,7 @@ def _shards(tree: Tree, config: str) -> list[Shard]:
         )
         raise DataError(
             f"it has no configuration {config!r}",
-            place=tree.label,
+            location=tree.label,
             remedy=f"Its folders are {there}.",
         )
     for reader in (_saved, _imagefolder, _one_kind):
@@ -150,7 +150,7 @@ def _shards(tree: Tree, config: str) -> list[Shard]:
                 else ""
             )
         ),
-        place=tree.label,
+        location=tree.label,
         remedy=(
             f"Add one ({', '.join(SUFFIXES)}); beside pictures, metadata.csv with file_name,"
             " question and answer."
@@ -202,7 +202,7 @@ def _state(tree: Tree, inside: str, split: str) -> list[Shard]:
     if name not in tree.names:
         raise DataError(
             f"the split {split!r} has no state.json",
-            place=tree.label,
+            location=tree.label,
             remedy="Save the data set again with save_to_disk.",
         )
     files = _listed(read_json(tree.path(name)), "_data_files", tree, name)
@@ -213,7 +213,7 @@ def _state(tree: Tree, inside: str, split: str) -> list[Shard]:
         if shard not in tree.names:
             raise DataError(
                 f"the file {shard!r}, which {name} names, is not there",
-                place=tree.label,
+                location=tree.label,
                 remedy="Copy the whole folder, or save the data set again.",
             )
     return [Shard(split, shard) for shard in shards]
@@ -228,7 +228,7 @@ def _listed(value: Any, key: str, tree: Tree, name: str) -> list[Any]:
     ):
         raise DataError(
             f"{name} has no list {key!r}",
-            place=tree.label,
+            location=tree.label,
             remedy="Save the data set again with save_to_disk.",
         )
     return listed
@@ -273,7 +273,7 @@ def _one_kind(tree: Tree, inside: str, names: Sequence[str]) -> list[Shard]:
             if kind[0] in (".csv", ".jsonl") and len(files) > 1 and not all(map(split_of, files)):
                 raise DataError(
                     f"it has {len(files)} files of rows: {', '.join(files[:4])}",
-                    place=tree.label,
+                    location=tree.label,
                     remedy="Name one of them.",
                 )
             return [Shard(split_of(name), name) for name in files]
@@ -283,7 +283,7 @@ def _one_kind(tree: Tree, inside: str, names: Sequence[str]) -> list[Shard]:
 def _which(tree: Tree, configs: Sequence[str]) -> None:
     raise DataError(
         f"it has {len(configs)} configurations: {', '.join(configs[:8])}",
-        place=tree.label,
+        location=tree.label,
         remedy=f"Name one behind a slash: .../{configs[0]}.",
     )
 
@@ -564,25 +564,25 @@ def _fetching(text: str, remedy: str) -> Iterator[Any]:
                 "datasets of the Hugging Face hub need the library huggingface_hub, which is not"
                 " installed"
             ),
-            place=text,
+            location=text,
             remedy="Run: pip install 'hqm-audit[hub]'.",
         ) from error
     try:
         yield huggingface_hub
     except GatedRepoError as error:
         raise DataError(
-            "its owner gives it only to those who accept the terms", place=text, remedy=remedy
+            "its owner gives it only to those who accept the terms", location=text, remedy=remedy
         ) from error
     except RevisionNotFoundError as error:
-        raise DataError("the dataset has no such revision", place=text, remedy=remedy) from error
+        raise DataError("the dataset has no such revision", location=text, remedy=remedy) from error
     except RepositoryNotFoundError as error:
         raise DataError(
-            "there is no such dataset, or it is private", place=text, remedy=remedy
+            "there is no such dataset, or it is private", location=text, remedy=remedy
         ) from error
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
         first = (str(error).strip() or type(error).__name__).splitlines()[0].partition(". ")[0]
         raise DataError(
-            f"the dataset cannot be fetched: {first}", place=text, remedy=remedy
+            f"the dataset cannot be fetched: {first}", location=text, remedy=remedy
         ) from error
     except Exception as error:
         # whatever the library's client of the day raises where no server answers
@@ -590,6 +590,6 @@ def _fetching(text: str, remedy: str) -> Iterator[Any]:
             raise
         raise DataError(
             f"the dataset cannot be fetched: {str(error) or type(error).__name__}",
-            place=text,
+            location=text,
             remedy=remedy,
         ) from error

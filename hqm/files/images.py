@@ -78,7 +78,9 @@ class Checksums:
                 continue
             match = re.fullmatch(r"([0-9a-fA-F]{64}) [ *](.+)", line.rstrip())
             if match is None:
-                raise DataError("the line is not what sha256sum prints", place=f"{path}:{number}")
+                raise DataError(
+                    "the line is not what sha256sum prints", location=f"{path}:{number}"
+                )
             listed[match[2].removeprefix("./")] = Listed(None, match[1].lower())
         return cls(listed, str(path))
 
@@ -99,7 +101,7 @@ class Checksums:
         if listed.size is not None and size != listed.size:
             raise ImageError(
                 f"the picture has {size} bytes, and {self.file} says {listed.size}",
-                place=name,
+                location=name,
                 remedy=remedy,
             )
         if listed.sha256 is not None:
@@ -109,7 +111,7 @@ class Checksums:
                 raise ImageError(
                     f"the picture's SHA-256 is {sha256[:12]}..., and {self.file} says"
                     f" {listed.sha256[:12]}...",
-                    place=name,
+                    location=name,
                     remedy=remedy,
                 )
 
@@ -120,10 +122,10 @@ def _from_records(path: Path) -> Iterator[tuple[str, Listed]]:
             size = int(record["size"]) if record.get("size") not in (None, "") else None
             sha256 = str(record["sha256"]).lower() if record.get("sha256") else None
             if size is None and sha256 is None:
-                raise DataError("it has neither size nor sha256", place=place)
+                raise DataError("it has neither size nor sha256", location=place)
             yield str(record["image"]), Listed(size, sha256)
         except (KeyError, TypeError, ValueError):
-            raise DataError("it is no record of image, size, sha256", place=place) from None
+            raise DataError("it is no record of image, size, sha256", location=place) from None
 
 
 # --- pictures scaled to a share of their width and height ---
@@ -215,7 +217,7 @@ def scaled(path: Path, percent: int) -> Path:
     except Exception as error:  # the decoders raise whatever a broken file makes them raise
         raise ImageError(
             f"the picture cannot be scaled: {' '.join(str(error).split()) or type(error).__name__}",
-            place=str(path),
+            location=str(path),
             remedy="Fetch it again.",
         ) from None
     with writing(target.parent), replacing(target) as part:
@@ -351,10 +353,12 @@ class ZipImages:
                 members = [member for member in archive.infolist() if not member.is_dir()]
         except FileNotFoundError:
             raise ImageError(
-                "there is no such file", place=str(self.file), remedy="Correct --images."
+                "there is no such file", location=str(self.file), remedy="Correct --images."
             ) from None
         except ZIP_ERRORS as error:
-            raise ImageError(f"it is no zip, or damaged: {error}", place=str(self.file)) from None
+            raise ImageError(
+                f"it is no zip, or damaged: {error}", location=str(self.file)
+            ) from None
         by_name: dict[str, Any] = {}
         for member in members:
             parts = member.filename.replace("\\", "/").split("/")
@@ -379,18 +383,18 @@ class ZipImages:
             return self._done[name]
         if name not in self._members:
             raise ImageError(
-                "there is no such picture in the zip", place=place, remedy="Correct --images."
+                "there is no such picture in the zip", location=place, remedy="Correct --images."
             )
         member = self._members[name]
         if member is None:
             raise ImageError(
                 "several files in the zip end in this name",
-                place=place,
+                location=place,
                 remedy="Give the items the whole name that the zip has.",
             )
         if member.flag_bits & 0x1:
             raise ImageError(
-                "it is encrypted", place=place, remedy="Make the zip without a password."
+                "it is encrypted", location=place, remedy="Make the zip without a password."
             )
         try:
             with zipfile.ZipFile(self.file) as archive, archive.open(member) as stream:
@@ -398,7 +402,7 @@ class ZipImages:
         except ZIP_ERRORS as error:
             raise ImageError(
                 f"it cannot be read from the zip: {error}",
-                place=place,
+                location=place,
                 remedy="Fetch the zip again.",
             ) from None
         return self._done[name]
@@ -440,7 +444,7 @@ def _check(file: Path | IO[bytes], size: int, place: str, whole: bool) -> str:
     if size > MAX_BYTES:
         raise ImageError(
             f"the picture has {size >> 20} MiB, more than {MAX_BYTES >> 20}",
-            place=place,
+            location=place,
             remedy=SMALLER,
         )
     try:
@@ -449,7 +453,7 @@ def _check(file: Path | IO[bytes], size: int, place: str, whole: bool) -> str:
             if width * height > MAX_PIXELS:
                 raise ImageError(
                     f"the picture unfolds to {width} x {height} pixels, more than {MAX_PIXELS:,}",
-                    place=place,
+                    location=place,
                     remedy=SMALLER,
                 )
             kind = picture.format or ""
@@ -464,16 +468,16 @@ def _check(file: Path | IO[bytes], size: int, place: str, whole: bool) -> str:
         raise
     except Image.DecompressionBombError:
         raise ImageError(
-            "the picture unfolds to far too many pixels", place=place, remedy=SMALLER
+            "the picture unfolds to far too many pixels", location=place, remedy=SMALLER
         ) from None
     except UnidentifiedImageError:
         raise ImageError(
-            "the picture cannot be opened: cannot identify image file", place=place, remedy=AGAIN
+            "the picture cannot be opened: cannot identify image file", location=place, remedy=AGAIN
         ) from None
     except Exception as error:  # the decoders raise whatever a broken file makes them raise
         raise ImageError(
             f"the picture cannot be opened: {' '.join(str(error).split()) or type(error).__name__}",
-            place=place,
+            location=place,
             remedy=AGAIN,
         ) from None
     return kind

@@ -94,12 +94,12 @@ class ParquetImages:
         row = self._by_name.get(name)
         if row is None:
             raise ImageError(
-                "no row has a picture of this name", place=place, remedy="Correct --images."
+                "no row has a picture of this name", location=place, remedy="Correct --images."
             )
         if row.file is None:
             raise ImageError(
                 row.reason or "the row has no picture",
-                place=place,
+                location=place,
                 remedy="Name the folder of pictures with --images.",
             )
         return cache_folder() / "images" / row.file
@@ -124,7 +124,7 @@ def parquet_files(pattern: Path) -> list[Path]:
     if not files or not files[0].is_file():
         raise DataError(
             "there is no such file",
-            place=str(pattern),
+            location=str(pattern),
             remedy="Correct the path, or fetch the data.",
         )
     return files
@@ -196,7 +196,7 @@ def decoded(cells: dict[str, Any], place: str) -> dict[str, Any]:
             except UnicodeDecodeError as error:
                 raise DataError(
                     f"byte {error.start} (0x{value[error.start]:02x}) is not UTF-8",
-                    place=f"{place}, column {name!r}",
+                    location=f"{place}, column {name!r}",
                     remedy="Write the column as text.",
                 ) from None
     return cells
@@ -210,7 +210,7 @@ def _index(file: Path, column: str) -> list[_Row]:
     if column not in columns:
         known = ", ".join(columns) or "none"
         raise DataError(
-            f"it has no image column {column!r}", place=str(file), remedy=f"There is {known}."
+            f"it has no image column {column!r}", location=str(file), remedy=f"There is {known}."
         )
     folder = cache_folder() / "images"
     key = digest_file(file).rpartition(":")[2]
@@ -238,7 +238,7 @@ def _extract(table: ArrowTable, column: str) -> Iterator[_Row]:
         try:
             kept = keep(io.BytesIO(content), f"{table.label}: row {number}")
         except ImageError as error:
-            yield _Row(path, None, 0, error.what)
+            yield _Row(path, None, 0, error.message)
         else:
             inside = kept.relative_to(cache_folder() / "images").as_posix()
             yield _Row(path, inside, len(content))
@@ -400,7 +400,7 @@ class ArrowTable:
                             f"it unfolds from {folded:,} to {unfolded:,} bytes, which no pictures"
                             " and no questions do"
                         ),
-                        place=f"{self.label}: column {chunk.path_in_schema.split('.')[0]!r}",
+                        location=f"{self.label}: column {chunk.path_in_schema.split('.')[0]!r}",
                         remedy="Fetch the file from where you trust it.",
                     )
 
@@ -423,7 +423,7 @@ class ArrowTable:
             if length is not None and length > _LONGEST:
                 raise DataError(
                     f"the cell has {length >> 20} MiB, more than {_LONGEST >> 20}",
-                    place=f"{self.label}: row {before + i + 1}, column {name!r}",
+                    location=f"{self.label}: row {before + i + 1}, column {name!r}",
                     remedy=SMALLER,
                 )
 
@@ -437,7 +437,7 @@ class ArrowTable:
             kind = self.path.suffix.lower().removeprefix(".")
             raise DataError(
                 f"it is no {kind} file, or damaged: {first[:200]}",
-                place=self.label,
+                location=self.label,
                 remedy="Fetch it again, or write it anew.",
             ) from None
 
@@ -471,7 +471,7 @@ def _label(value: Any, names: Sequence[Any], place: str) -> str | None:
     if not isinstance(value, int) or not 0 <= value < len(names):
         raise DataError(
             f"the class label is {value!r:.40}, and there are {len(names)} names",
-            place=place,
+            location=place,
             remedy="Correct the label, or the names in the dataset's features.",
         )
     return str(names[value])

@@ -67,16 +67,18 @@ def _json(place: str, line: int | None = None) -> Iterator[None]:
         yield
     except json.JSONDecodeError as error:
         raise DataError(
-            f"it is no JSON: {error.msg} (column {error.colno})", place=f"{place}:{error.lineno}"
+            f"it is no JSON: {error.msg} (column {error.colno})", location=f"{place}:{error.lineno}"
         ) from None
     except DataError as error:
-        raise DataError(error.what, place=at, remedy=error.remedy) from None
+        raise DataError(error.message, location=at, remedy=error.remedy) from None
     except RecursionError:
-        raise DataError("it is nested too deeply", place=at, remedy="Flatten the record.") from None
+        raise DataError(
+            "it is nested too deeply", location=at, remedy="Flatten the record."
+        ) from None
     except UnicodeDecodeError:
         raise
     except ValueError as error:  # a number of more than 4,300 digits
-        raise DataError(f"it cannot be read: {str(error).partition(';')[0]}", place=at) from None
+        raise DataError(f"it cannot be read: {str(error).partition(';')[0]}", location=at) from None
 
 
 _GZIP = b"\x1f\x8b"
@@ -89,9 +91,9 @@ def _unpacked(raw: bytes, path: Path) -> bytes:
     try:
         text = unpacker.decompress(raw, _LARGEST_TEXT)
     except zlib.error as error:
-        raise DataError(f"gzip cannot unpack it: {error}", place=str(path)) from None
+        raise DataError(f"gzip cannot unpack it: {error}", location=str(path)) from None
     if not unpacker.eof:
-        raise DataError("it is cut off, or larger than 1 GiB unpacked", place=str(path))
+        raise DataError("it is cut off, or larger than 1 GiB unpacked", location=str(path))
     return text
 
 
@@ -106,7 +108,7 @@ def check_is_file(path: Path) -> None:
     if stat.S_ISFIFO(kind) or (stat.S_ISCHR(kind) and path.name != "null"):
         raise DataError(
             "it is a pipe or a device, and no file",
-            place=str(path),
+            location=str(path),
             remedy="Write what comes out of it into a file.",
         )
 
@@ -128,26 +130,28 @@ def read_text(path: Path | str, encoding: str = "utf-8") -> str:
         text = (_unpacked(raw, path) if raw[:2] == _GZIP else raw).decode(encoding)
     except FileNotFoundError:
         raise DataError(
-            "there is no such file", place=str(path), remedy="Correct the path, or fetch the data."
+            "there is no such file",
+            location=str(path),
+            remedy="Correct the path, or fetch the data.",
         ) from None
     except IsADirectoryError:
         raise DataError(
-            "it is a folder, not a file", place=str(path), remedy="Name a file inside it."
+            "it is a folder, not a file", location=str(path), remedy="Name a file inside it."
         ) from None
     except OSError as error:
-        raise DataError(f"it cannot be read: {error.strerror}", place=str(path)) from None
+        raise DataError(f"it cannot be read: {error.strerror}", location=str(path)) from None
     except LookupError:
         what, remedy = (
             f"there is no encoding {encoding!r}",
             "Name one that Python knows in the card, such as utf-8.",
         )
-        raise DataError(what, place=str(path), remedy=remedy) from None
+        raise DataError(what, location=str(path), remedy=remedy) from None
     except ValueError as error:
         if not isinstance(error, UnicodeDecodeError):  # a path with a NUL character
-            raise DataError(f"it cannot be read: {error}", place=str(path)) from None
+            raise DataError(f"it cannot be read: {error}", location=str(path)) from None
         raise DataError(
             f"byte {error.start} (0x{error.object[error.start]:02x}) is not {encoding}",
-            place=str(path),
+            location=str(path),
             remedy="Save the file as UTF-8, or name its encoding in the card.",
         ) from None
     return text.removeprefix("\ufeff")
@@ -238,7 +242,8 @@ def _whole_rows(text: str, path: Path) -> Iterator[dict[str, Any]]:
     for line, row in csv_rows(text, str(path), "\t" if path.suffix.lower() == ".tsv" else ","):
         if None in row or None in row.values():
             raise DataError(
-                f"the row does not have {len(row.keys() - {None})} fields", place=f"{path}:{line}"
+                f"the row does not have {len(row.keys() - {None})} fields",
+                location=f"{path}:{line}",
             )
         yield row
 
@@ -276,7 +281,7 @@ def text_rows(
         except csv.Error as error:
             raise DataError(
                 f"it is no CSV: {error}",
-                place=place(number, begins),
+                location=place(number, begins),
                 remedy="Close every quote, and double the quotes inside a quoted cell.",
             ) from None
         if cells:
@@ -328,7 +333,9 @@ def _concatenated(text: str, path: Path) -> Iterable[dict[str, Any]]:
 
 def _require_object(record: Any, place: str) -> dict[str, Any]:
     if not isinstance(record, dict):
-        raise DataError(f"a record must be a JSON object, not {type(record).__name__}", place=place)
+        raise DataError(
+            f"a record must be a JSON object, not {type(record).__name__}", location=place
+        )
     return record
 
 
@@ -349,7 +356,7 @@ def take(record: Mapping[str, Any], name: str, place: str) -> Any:
     if name not in record:
         raise DataError(
             f"the field {name!r} is missing (there are {', '.join(map(repr, record)) or 'none'})",
-            place=place,
+            location=place,
             remedy="Rename the field, or map it in the card's [fields].",
         )
     return record[name]
@@ -365,7 +372,7 @@ def whole_number(value: Any, name: str, place: str) -> int:
     if isinstance(value, bool) or not (text.isascii() and text.isdecimal() and len(text) < 10):
         raise DataError(
             f"the {name} is {value!r:.60}, which is no count",
-            place=place,
+            location=place,
             remedy=f"Write {name} 0, 1, 2, ...",
         )
     return int(text)
@@ -426,14 +433,14 @@ def open_table(path: Path, label: str = "") -> Table:
     try:
         if path.is_dir():
             raise DataError(
-                "it is a folder, not a file", place=label, remedy="Name a file inside it."
+                "it is a folder, not a file", location=label, remedy="Name a file inside it."
             )
         if not path.exists():
-            raise DataError("there is no such file", place=label, remedy="Correct the path.")
+            raise DataError("there is no such file", location=label, remedy="Correct the path.")
         check_is_file(path)
     except ValueError as error:  # a path with a NUL character
         raise DataError(
-            f"it cannot be read: {error}", place=label, remedy="Correct the path."
+            f"it cannot be read: {error}", location=label, remedy="Correct the path."
         ) from None
     if suffix in (".parquet", ".arrow"):
         from hqm.files.parquet import ArrowTable
@@ -448,7 +455,7 @@ def open_table(path: Path, label: str = "") -> Table:
         if suffix
         else "its name does not say what kind of file it is"
     )
-    raise DataError(what, place=label, remedy=_INSTEAD.get(suffix, _KNOWN))
+    raise DataError(what, location=label, remedy=_INSTEAD.get(suffix, _KNOWN))
 
 
 @dataclass(frozen=True)
@@ -491,7 +498,7 @@ class TextTable:
                     raise DataError(
                         f"the row does not have {len(self.columns)} fields, as the heading"
                         f" does, but {len(cells)}",
-                        place=place,
+                        location=place,
                         remedy="Put quotes around cells that hold the delimiter or line ends.",
                     )
                 for name, index in chosen:
@@ -504,13 +511,13 @@ class TextTable:
                 mark = raw.read(2)
             if mark in (b"\xff\xfe", b"\xfe\xff"):
                 raise DataError(
-                    "it is UTF-16, not UTF-8", place=self.label, remedy="Save the file as UTF-8."
+                    "it is UTF-16, not UTF-8", location=self.label, remedy="Save the file as UTF-8."
                 )
             # bytes that are no UTF-8 come through as lone surrogates, so that the cell that has
             # them can be named
             return self.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="")
         except OSError as error:
-            raise DataError(f"it cannot be read: {error.strerror}", place=self.label) from None
+            raise DataError(f"it cannot be read: {error.strerror}", location=self.label) from None
 
     def _records(self, file: TextIO) -> Iterator[tuple[int, int, list[str]]]:
         return text_rows(_Lines(file, self.label), self._delimiter, self._place)
@@ -539,7 +546,7 @@ class _Lines:
             raise DataError(
                 f"the row that begins in line {self._begins} has more than {LONGEST_ROWS_MIB}"
                 " million characters",
-                place=self.label,
+                location=self.label,
                 remedy="Close every quote, or make the pictures smaller.",
             )
         if not line:
@@ -575,15 +582,15 @@ class JsonTable:
         if size > _LARGEST_TEXT:
             raise DataError(
                 f"it has {size >> 20} MiB, and JSON is read at once",
-                place=self.label,
+                location=self.label,
                 remedy="Write it as CSV, TSV or Parquet.",
             )
         try:
             return read_records(self.path)
         except DataError as error:
             raise DataError(
-                error.what,
-                place=error.place.replace(str(self.path), self.label, 1),
+                error.message,
+                location=error.location.replace(str(self.path), self.label, 1),
                 remedy=error.remedy
                 or "Write JSON lines (an object a line), or one array of objects.",
             ) from None
@@ -603,7 +610,9 @@ def _check_text(text: str, place: str) -> None:
     """Refuse what no store can hold: NUL, and what is no character."""
     if "\0" in text:
         raise DataError(
-            "it has the character NUL", place=place, remedy="Remove it, and save the file as UTF-8."
+            "it has the character NUL",
+            location=place,
+            remedy="Remove it, and save the file as UTF-8.",
         )
     if text.isascii():
         return
@@ -615,7 +624,7 @@ def _check_text(text: str, place: str) -> None:
             else "half of a character"
         )
         raise DataError(
-            f"it has {byte}, which is not UTF-8", place=place, remedy="Save the file as UTF-8."
+            f"it has {byte}, which is not UTF-8", location=place, remedy="Save the file as UTF-8."
         )
 
 

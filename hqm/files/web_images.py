@@ -215,12 +215,12 @@ class WebImages:
         address = self.address(name)
         if address in self._failed:
             what, remedy = self._failed[address]
-            raise ImageError(what, place=address, remedy=remedy)
+            raise ImageError(what, location=address, remedy=remedy)
         path = self._cached(address)
         if path is None:
             raise ImageError(
                 "the picture is not fetched yet",
-                place=address,
+                location=address,
                 remedy="`hqm audit NAME` fetches it.",
             )
         return path
@@ -262,7 +262,7 @@ class WebImages:
                     self._keep(address, reply)
                 return
             except ImageError as error:
-                self._failed[address] = (error.what, _AGAIN)
+                self._failed[address] = (error.message, _AGAIN)
                 return
             except urllib.error.HTTPError as error:
                 self._failed[address] = (
@@ -296,7 +296,7 @@ class WebImages:
     def _keep(self, address: str, reply: Any) -> None:
         length = reply.headers.get("Content-Length")
         if length and length.isdigit() and int(length) > MAX_BYTES:
-            raise ImageError(f"the picture is larger than {MAX_BYTES >> 20} MiB", place=address)
+            raise ImageError(f"the picture is larger than {MAX_BYTES >> 20} MiB", location=address)
         stream: Any = _Timed(reply, time.monotonic() + _WHOLE)
         path = keep(stream, address)
         size = path.stat().st_size

@@ -56,7 +56,7 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
         unchanged = " What was there before is unchanged." if path.is_file() else ""
         raise DataError(
             f"it cannot be written: {error.strerror}",
-            place=str(path),
+            location=str(path),
             remedy=f"Make room, or name another place.{unchanged}",
         ) from None
 
@@ -99,10 +99,10 @@ def whole_folder(folder: Path) -> Iterator[Path]:
             else:
                 path.replace(target)
     except DataError as error:
-        if str(beside) not in error.place:
+        if str(beside) not in error.location:
             raise
-        place = error.place.replace(str(beside), str(folder))
-        raise DataError(error.what, place=place, remedy=error.remedy) from None
+        place = error.location.replace(str(beside), str(folder))
+        raise DataError(error.message, location=place, remedy=error.remedy) from None
     except OSError as error:
         # a full disk names no file, a copy both; what could not be read names one elsewhere
         names = [str(name) for name in (error.filename, error.filename2) if name]
@@ -110,7 +110,7 @@ def whole_folder(folder: Path) -> Iterator[Path]:
             raise
         raise DataError(
             f"it cannot be written: {error.strerror}",
-            place=str(folder),
+            location=str(folder),
             remedy="Make room, or name another place.",
         ) from None
     finally:
@@ -146,7 +146,7 @@ def name_for(folder: Path) -> str:
     if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
         raise UsageError(
             "it is there already",
-            place=str(folder),
+            location=str(folder),
             remedy="Name a folder that is new or empty.",
         )
     return name

@@ -352,12 +352,12 @@ def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
         if key not in original.by_id:
             raise DataError(
                 f"the item {key!r} is not in the original form",
-                place=place,
+                location=place,
                 remedy="Forms share item ids.",
             )
         if key in seen:
             raise DataError(
-                f"the item {key!r} stands twice", place=place, remedy="Keep one of the two."
+                f"the item {key!r} stands twice", location=place, remedy="Keep one of the two."
             )
         seen.add(key)
         base = original.by_id[key]
@@ -372,7 +372,9 @@ def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
         prompt = take(row, "prompt", place)
         if not isinstance(prompt, str) or not prompt.strip():
             raise DataError(
-                f"the prompt is {prompt!r:.60}", place=place, remedy="Write the question as a text."
+                f"the prompt is {prompt!r:.60}",
+                location=place,
+                remedy="Write the question as a text.",
             )
         options = _options(row.get("options"), base, place)
         items.append(
@@ -404,13 +406,13 @@ def _another(value: Any, base: Item, place: str) -> Item:
     except (TypeError, ValueError):
         raise DataError(
             f"the item is {value!r:.60}",
-            place=place,
+            location=place,
             remedy="Write it as `hqm shorten NAME AUDIT --out FOLDER` does.",
         ) from None
     if made.task != base.task:
         raise DataError(
             f"the item is of the task {made.task!r}, and the original form is {base.task!r}",
-            place=place,
+            location=place,
             remedy="A parallel form asks questions of the same task.",
         )
     # pictures differ between the two; what is left out together is what belongs together in the
@@ -436,7 +438,7 @@ def _options(value: Any, base: Item, place: str) -> tuple[str, ...]:
     if not texts or len(set(value)) != len(value) or len(value) != len(base.options):
         raise DataError(
             f"the options are {value!r:.60}",
-            place=place,
+            location=place,
             remedy=f"Write a list of {len(base.options)} different texts, or leave the field out.",
         )
     return tuple(value)
@@ -459,5 +461,5 @@ def _target(value: Any, base: Item, options: tuple[str, ...], place: str) -> Any
     else:
         fits, remedy = type(value) is type(base.target), "Write it as the original form does."
     if not fits:
-        raise DataError(f"the target is {value!r:.60}", place=place, remedy=remedy)
+        raise DataError(f"the target is {value!r:.60}", location=place, remedy=remedy)
     return value

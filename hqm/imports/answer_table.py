@@ -144,7 +144,7 @@ def read_table(
             there = ", ".join(map(repr, records[0]))
             raise AnswerError(
                 f"there is no column {column!r} for the field {field!r}",
-                place=path,
+                location=path,
                 remedy=f"The columns are {there}.",
             )
     if not wanted and (turned := _of_object(records) or _of_wide(records)):

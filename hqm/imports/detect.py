@@ -71,8 +71,8 @@ def read_logs(
         raise UsageError(
             f"there is no source {source!r}",
             remedy=f"--from takes {', '.join(sources)}.",
-            given=source,
-            known=sources,
+            name=source,
+            choices=sources,
         )
     logs = []
     for path in paths:
@@ -88,7 +88,7 @@ def read_logs(
             faults = [f"{log.path}: {note}" for log in inside for note in log.notes]
             raise AnswerError(
                 "; ".join([what, *faults[:3]]),
-                place=str(path),
+                location=str(path),
                 remedy="Name the files that a tool wrote.",
             )
         logs += [
@@ -173,7 +173,7 @@ def _in_folder(path: Path, source: str, columns: Mapping[str, str] | None) -> li
     try:
         log = _read(path, source, columns, named=False)
     except HQMError as error:
-        return [Log(path=str(path), tool="", rows=(), notes=(f"it is left out: {error.what}",))]
+        return [Log(path=str(path), tool="", rows=(), notes=(f"it is left out: {error.message}",))]
     return [] if log is None else [log]
 
 
@@ -218,7 +218,7 @@ def _read(path: Path, source: str, columns: Mapping[str, str] | None, *, named: 
     if file.suffix in _PICKLES:
         raise AnswerError(
             "it is a pickle, which runs whatever its writer put into it when it is opened",
-            place=str(path),
+            location=str(path),
             remedy="In VLMEvalKit, set PRED_FORMAT=tsv or json and write the predictions again.",
         )
     log = log_of_tool(file, source)
@@ -228,7 +228,7 @@ def _read(path: Path, source: str, columns: Mapping[str, str] | None, *, named: 
         there = ", ".join(map(repr, file.records[0])) if file.records else "nothing"
         raise AnswerError(
             f"it is no log of {source} (it has {there})",
-            place=str(path),
+            location=str(path),
             remedy="Leave out --from.",
         )
     if named or answer_table.holds_answers(file.records):
@@ -255,7 +255,7 @@ def log_of_tool(file: LogFile, source: str = "auto") -> Log | None:
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise AnswerError(
                 f"it is not laid out as {name} writes it ({type(error).__name__}: {error})",
-                place=str(file.path),
+                location=str(file.path),
                 remedy=(
                     f"Write it again with {name}; if {name} wrote it as it is, please report it."
                 ),

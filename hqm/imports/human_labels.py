@@ -150,17 +150,17 @@ def read_criterion(
     ]
     if not rows:
         which = f" of the form {form.name}, run 0" if records else ""
-        raise AnswerError(f"it holds no label{which}", place=str(path))
+        raise AnswerError(f"it holds no label{which}", location=str(path))
     matched = match_rows(rows, form)
     labels: dict[tuple[str, str, str], Judgement] = {}
     for i, row in enumerate(rows):
         if i not in matched.items:
-            raise AnswerError(f"the benchmark has no item {row.id!r}", place=row.place)
+            raise AnswerError(f"the benchmark has no item {row.id!r}", location=row.place)
         key = (row.id, row.respondent, row.judge)
         if key in labels:
             raise AnswerError(
                 f"{row.id!r} of {row.respondent!r} is labelled twice",
-                place=row.place,
+                location=row.place,
                 remedy="Name who labelled in a field 'rater'.",
             )
         who = f"{judge}{RATER}{row.judge}" if row.judge else judge
@@ -174,10 +174,10 @@ def _is_of(record: Mapping[str, Any], form: Form, place: str) -> bool:
     if unknown is not None:
         raise AnswerError(
             f"labels have no column {unknown!r}",
-            place=place,
+            location=place,
             remedy=f"Remove or rename it; there are {', '.join(COLUMNS)}.",
-            given=str(unknown),
-            known=COLUMNS,
+            name=str(unknown),
+            choices=COLUMNS,
         )
     same_form = record.get("form") in (None, "", form.name)
     return same_form and not count_in(record, "run", place)
@@ -236,7 +236,7 @@ def _number(
     except ValueError:
         value = math.nan
     if not fits(value):
-        raise AnswerError(f"the {name} is {written!r}", place=place, remedy=remedy)
+        raise AnswerError(f"the {name} is {written!r}", location=place, remedy=remedy)
     return value
 
 
@@ -256,7 +256,7 @@ def _stages(written: object, place: str) -> Mapping[str, Mapping[str, int]]:
     ):
         raise AnswerError(
             f"the stages are {str(written)[:80]!r}",
-            place=place,
+            location=place,
             remedy=(
                 f'Write {{"verifier": {{"There is a dog.": 1}}}}; the roles are {", ".join(ROLES)}.'
             ),
@@ -290,15 +290,15 @@ def respondent_named(name: str, respondents: Sequence[str], place: str) -> str:
     if meant:
         raise AnswerError(
             f"the respondent {name!r} could be {', '.join(meant[:-1])} or {meant[-1]}",
-            place=place,
+            location=place,
             remedy="Write the whole name.",
         )
     raise AnswerError(
         f"there is no respondent {name!r}",
-        place=place,
+        location=place,
         remedy=f"There are {', '.join(respondents)}.",
-        given=name,
-        known=respondents,
+        name=name,
+        choices=respondents,
     )
 
 

@@ -202,7 +202,7 @@ def match_logs(
     if refused and not settings.partial:
         raise AnswerError(
             refused[0].counts,
-            place=refused[0].path,
+            location=refused[0].path,
             remedy=(
                 f"{_BESIDE if refused[0].tool == 'LLaVA' else ''}Name the benchmark, part or"
                 " release that was answered, or take what matches with --partial."
@@ -216,7 +216,7 @@ def match_logs(
     if not recordings:
         raise AnswerError(
             "no row answers an item",
-            place=", ".join(log.path for log in logs),
+            location=", ".join(log.path for log in logs),
             remedy="Check the benchmark.",
         )
     return Taken(tuple(recordings), tuple(matchings), (*notes, *_same_answers(recordings)))
@@ -339,7 +339,7 @@ def _from_score(row: Row, item: Item) -> Response:
     if item.task != "yes_no" or row.score not in (0.0, 1.0) or item.target not in ("yes", "no"):
         raise AnswerError(
             "only a score is recorded, from which no answer follows",
-            place=row.place,
+            location=row.place,
             remedy=(
                 "Scores of 0 and 1 are read for yes/no questions; take other scores with `hqm table"
                 " FILE`."
@@ -415,7 +415,7 @@ def read_recorded(
     ):
         raise UsageError(
             "--from, --respondent and --run are for logs of other tools",
-            place=recordings[0].source,
+            location=recordings[0].source,
             remedy="The rows of HQM's own format name their respondent and run.",
         )
     of_files = [
@@ -498,7 +498,7 @@ def _name(value: Any, what: str, place: str) -> str:
     """An id or a name: a text that is not empty, or a number."""
     if isinstance(value, (dict, list, bool, float)) or value is None or not str(value).strip():
         raise AnswerError(
-            f"the {what} is {value!r:.60}", place=place, remedy="Write a text or a whole number."
+            f"the {what} is {value!r:.60}", location=place, remedy="Write a text or a whole number."
         )
     return str(value)
 
@@ -511,13 +511,13 @@ def _response(record: Mapping[str, Any], place: str) -> Response:
     state = one_of(record.get("state", "ok"), STATES, "state", place)
     detail, reason = record.get("detail") or {}, record.get("reason")
     if not isinstance(detail, dict):
-        raise AnswerError(f"the detail is {detail!r:.60}, which is no object", place=place)
+        raise AnswerError(f"the detail is {detail!r:.60}, which is no object", location=place)
     if detail:
         try:
             canonical_json(detail)
         except ValueError:
             raise AnswerError(
-                "its detail has a number that is none (NaN, infinity)", place=place
+                "its detail has a number that is none (NaN, infinity)", location=place
             ) from None
     return Response(text, cast(State, state), "" if reason is None else str(reason), detail)
 
@@ -548,13 +548,13 @@ class ItemAnswers(dict[str, Response]):
         if key not in self.form.by_id:
             raise AnswerError(
                 f"the benchmark has no item {key!r}",
-                place=place,
+                location=place,
                 remedy="Check that the file belongs to it.",
             )
         if key in self:
             raise AnswerError(
                 f"the item {key!r} is answered twice",
-                place=place,
+                location=place,
                 remedy="Keep one answer for each item.",
             )
         self[key] = answer
@@ -591,7 +591,7 @@ def read_answers(
         if own != first or own[1] != form.name:
             raise AnswerError(
                 f"the record is of the form {own[1]}, run {run}, by {own[0] or path.stem}",
-                place=place,
+                location=place,
                 remedy=f"Keep one respondent's answers to one run of the form {form.name}.",
             )
         key = storable(_name(first_field(record, _IDS, place), "item", place))
@@ -619,7 +619,7 @@ def _check_sight(record: Mapping[str, Any], place: str) -> None:
     if record.get("sight"):
         raise AnswerError(
             f"it was asked otherwise: the record's sight is {record['sight']!r:.40}",
-            place=place,
+            location=place,
             remedy="Leave such records out; --blind asks without pictures.",
         )
 
@@ -642,7 +642,7 @@ def percentage(value: Any, place: str = "") -> str:
     if isinstance(value, bool) or not is_scale(text):
         raise AnswerError(
             f"the resolution {value!r:.40} is no percentage of the pictures' width and height",
-            place=place,
+            location=place,
             remedy="Write a whole number from 1 to 100.",
         )
     return text
@@ -664,7 +664,7 @@ def read_recordings(
         else [path]
     )
     if not files:
-        raise AnswerError("the folder has no .json, .jsonl or .csv file", place=str(path))
+        raise AnswerError("the folder has no .json, .jsonl or .csv file", location=str(path))
     reader = _Reader(known)
     for file in files:
         records = enumerate(read_records(file), 1)
@@ -748,14 +748,14 @@ class _Reader:
         if item is None:
             if key in self.known[ORIGINAL].by_id:
                 return  # left out of this form: the answer belongs to no question that is asked
-            raise AnswerError(f"the benchmark has no item {key!r}", place=place)
+            raise AnswerError(f"the benchmark has no item {key!r}", location=place)
         named, run = record.get("respondent", stem), record.get("run", 0)
         name = storable(_name(named, "respondent", place))
         same = self._looks.setdefault(plain_name(name), name)
         if same != name:
             raise AnswerError(
                 f"the respondents {same!r} and {name!r} look the same",
-                place=place,
+                location=place,
                 remedy="Write the name of one in one way.",
             )
         _check_sight(record, place)
@@ -763,7 +763,7 @@ class _Reader:
         if scale and form != ORIGINAL:
             raise AnswerError(
                 f"the form {form!r} has the resolution {scale}",
-                place=place,
+                location=place,
                 remedy="Scale pictures of the original form.",
             )
         administration = (name, form, whole_number(run, "run", place), scale)

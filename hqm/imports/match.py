@@ -63,7 +63,7 @@ def contradict(wrong: Sequence[str], many: int, path: Path, remedy: str) -> NoRe
     """Refuse a file whose rows contradict the questions; the first three are named."""
     raise AnswerError(
         f"{len(wrong)} of {many} rows are about other questions: {first_of(wrong)}",
-        place=str(path),
+        location=str(path),
         remedy=remedy,
     )
 
@@ -95,7 +95,7 @@ def _check_keys(rows: Sequence[tuple[Row, Item]], path: Path) -> None:
         raise AnswerError(
             f"{len(other)} of {len(keyed)} rows name another right answer than the benchmark: to"
             f" {item.id} it is {item.target!r:.80}, and {row.key!r:.80} in the file",
-            place=str(path),
+            location=str(path),
             remedy="Name the release that was answered, or leave its keys out of the rows.",
         )
 
@@ -162,7 +162,7 @@ def join_once(joined: dict[str, Row], key: str, row: Row, remedy: str = "Keep on
     if key in joined:
         raise AnswerError(
             f"{key} is answered twice, first in {joined[key].record}",
-            place=row.place,
+            location=row.place,
             remedy=remedy,
         )
     joined[key] = row

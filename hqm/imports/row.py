@@ -161,7 +161,7 @@ class Row:
             names, record = names[1:], {"target": record["answer"], **record}
         if not names and not (score_alone and "score" in record):
             wanted = (*ANSWERS, "score") if score_alone else ANSWERS
-            raise AnswerError(no_field(wanted, record), place=place)
+            raise AnswerError(no_field(wanted, record), location=place)
         holds = next((name for name in names if record[name] is not None), "")
         if names:
             answer = Response(answer_text(record.get(holds), place))
@@ -348,10 +348,10 @@ def one_of(value: Any, known: Iterable[str], what: str, place: str) -> str:
     if not isinstance(value, str) or value not in names:
         raise AnswerError(
             f"the {what} {value!r} is unknown",
-            place=place,
+            location=place,
             remedy=f"It is one of {', '.join(names)}.",
-            given=str(value),
-            known=names,
+            name=str(value),
+            choices=names,
         )
     return value
 
@@ -367,10 +367,10 @@ def form_of(forms: Mapping[str, Form], name: str, place: str) -> Form:
     if name not in forms:
         raise AnswerError(
             f"there is no form {name!r}",
-            place=place,
+            location=place,
             remedy=f"The forms are {', '.join(forms)}.",
-            given=name,
-            known=forms,
+            name=name,
+            choices=forms,
         )
     return forms[name]
 
@@ -386,7 +386,7 @@ def first_field(record: Mapping[str, Any], names: Sequence[str], place: str) -> 
     for name in names:
         if name in record:
             return record[name]
-    raise AnswerError(no_field(names, record), place=place)
+    raise AnswerError(no_field(names, record), location=place)
 
 
 def name_in(record: Mapping[str, Any], name: str, place: str) -> str:
@@ -400,7 +400,7 @@ def name_in(record: Mapping[str, Any], name: str, place: str) -> str:
     value = record.get(name)
     if value is not None and (not isinstance(value, (str, int, float)) or isinstance(value, bool)):
         raise DataError(
-            f"the {name} is {value!r:.60}", place=place, remedy="Write a name or a number."
+            f"the {name} is {value!r:.60}", location=place, remedy="Write a name or a number."
         )
     return "" if value is None else str(value)
 
@@ -415,7 +415,7 @@ def answer_text(value: Any, place: str) -> str:
     """
     if isinstance(value, (dict, list, bool)):
         raise AnswerError(
-            f"the answer is {value!r:.60}, which is no text", place=place, remedy="Write a text."
+            f"the answer is {value!r:.60}, which is no text", location=place, remedy="Write a text."
         )
     return "" if value is None else str(value)
 

@@ -278,7 +278,7 @@ files.
 async def _without(
     role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None
 ) -> str:
-    raise NotAsked(NOT_GIVEN, place=role)
+    raise NotAsked(NOT_GIVEN, location=role)
 
 
 def _marked(benchmark: Benchmark, mark: str) -> AskJudge:

@@ -315,7 +315,7 @@ class Asking:
         judge = judging.panel.of(role)
         picture, path, reason = judging.asks.picture(judging.benchmark, image)
         if reason and picture is None:
-            raise NoReply(reason, place=judge.name)
+            raise NoReply(reason, location=judge.name)
         apart = ("schema", digest(schema)) if schema is not None else ()
         question = ask(prompt, image, picture, apart=apart)
         held = self._of(judge)
@@ -324,7 +324,7 @@ class Asking:
         again = self.retry and key not in self._asked_now and question.digest not in held.refused
         if response is None or (again and response.outcome != "ok"):
             if reason:
-                raise NoReply(reason, place=judge.name)
+                raise NoReply(reason, location=judge.name)
             sampling = judging.sampling(judge)
             if response is not None and response.outcome in ("truncated", "cut"):
                 limit = held.allowed.get(
@@ -337,9 +337,11 @@ class Asking:
                 prompt, path, sampling, seed, judging.benchmark.name, "", self.number, role, schema
             )
             self.missing[key] = _Question(judge, question, request)
-            raise NotAsked("no reply is stored", place=judge.name)
+            raise NotAsked("no reply is stored", location=judge.name)
         if response.outcome != "ok":
-            raise NoReply(response.reason or f"the reply is {response.outcome}", place=judge.name)
+            raise NoReply(
+                response.reason or f"the reply is {response.outcome}", location=judge.name
+            )
         self.used.add(digest([judge.name, question.digest, self.number, response.text]))
         return response.text
 

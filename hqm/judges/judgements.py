@@ -189,7 +189,7 @@ def take_judgements(
         if twice:
             raise AnswerError(
                 f"{sorted(twice)[0]} is judged twice by {key.judge}, its run {asking}",
-                place=str(path),
+                location=str(path),
                 remedy=(
                     "Say which time each judgement is in a column `run`, or with --judgements"
                     " JUDGE#1=FILE."
@@ -213,7 +213,7 @@ def take_judgements(
     if refused and not partial:
         raise AnswerError(
             refused[0].counts,
-            place=refused[0].path,
+            location=refused[0].path,
             remedy=(
                 "Name the benchmark, part, release or respondents that were judged, or take what"
                 " matches with --partial."
@@ -222,7 +222,7 @@ def take_judgements(
     if not sets:
         raise AnswerError(
             "no row judges an answer",
-            place=", ".join(str(s.path) for s in sources),
+            location=", ".join(str(s.path) for s in sources),
             remedy="Check the benchmark.",
         )
     numbered = _numbered(sets)
@@ -250,13 +250,13 @@ def _files(
             if not inside:
                 raise AnswerError(
                     f"the folder has no file of judgements ({', '.join(_SUFFIXES)})",
-                    place=str(source.path),
+                    location=str(source.path),
                     remedy="Name the files.",
                 )
         for path in inside:
             if not path.is_file():
                 raise AnswerError(
-                    "there is no such file", place=str(path), remedy="Correct the path."
+                    "there is no such file", location=str(path), remedy="Correct the path."
                 )
             key = (digest_file(path), source.judge, source.asking, source.respondent)
             if key in first:
@@ -290,7 +290,7 @@ def _grouped(
         if not who:
             raise AnswerError(
                 "neither its rows nor its name say plainly whose answers were judged",
-                place=str(path),
+                location=str(path),
                 remedy=(
                     f"Write --judgements ,RESPONDENT={path.name}; there are"
                     f" {', '.join(respondents) or 'none'}."
@@ -304,7 +304,9 @@ def _grouped(
                 if judge != "rule"
                 else "Name the judge: --judgements JUDGE=FILE."
             )
-            raise UsageError(f"a judge cannot be called {judge!r}", place=row.place, remedy=remedy)
+            raise UsageError(
+                f"a judge cannot be called {judge!r}", location=row.place, remedy=remedy
+            )
         groups[_Key(judge, time, _respondent(who, respondents, row.place), form, row.run)].append(
             row
         )
@@ -406,7 +408,7 @@ def _matched(
             if before is not None and (before.mark is not None or output.mark is not None):
                 raise AnswerError(
                     f"{item} is judged twice by {key.judge}",
-                    place=row.place,
+                    location=row.place,
                     remedy="Say which time each judgement is in a column `run`.",
                 )
             outputs[item] = output if before is None else before.joined(output)
@@ -522,7 +524,7 @@ def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[Row]:
     if records and "label" in records[0] and "item" in records[0]:
         raise AnswerError(
             "it holds labels, not judgements of a judge",
-            place=str(path),
+            location=str(path),
             remedy=(
                 "Bring people's labels with --criterion; a judge's verdicts stand in a column"
                 " 'verdict'"
@@ -533,7 +535,7 @@ def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[Row]:
     if not replies:
         raise AnswerError(
             "it holds no judgement",
-            place=str(path),
+            location=str(path),
             remedy="See `--judgements` in docs/formats.md.",
         )
     return [
@@ -597,8 +599,10 @@ def _output(record: Mapping[str, Any], place: str) -> JudgeOutput:
         return JudgeOutput({role: (whole_reply(text, record.get("state") or "ok", place),)})
     marks = [record[name] for name in _MARKS if name in record]
     if not marks:
-        raise AnswerError(no_field((*_MARKS, *_REPLIES), record), place=place)
+        raise AnswerError(no_field((*_MARKS, *_REPLIES), record), location=place)
     mark = next((mark for mark in marks if mark not in (None, "")), "")
     if isinstance(mark, (dict, list)):
-        raise AnswerError(f"the verdict is {mark!r:.60}, which is no text or number", place=place)
+        raise AnswerError(
+            f"the verdict is {mark!r:.60}, which is no text or number", location=place
+        )
     return JudgeOutput(mark=str(mark).strip())

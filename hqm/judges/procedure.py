@@ -146,7 +146,7 @@ def _declared(benchmark: Benchmark, item: Item, ask: AskJudge) -> AskJudge:
             raise AdapterError(
                 f"it asks for the role {role!r}, and the benchmark's `roles` are"
                 f" {', '.join(benchmark.roles) or 'none'}",
-                place=_place(benchmark, item),
+                location=_place(benchmark, item),
                 remedy=(
                     "Correct the role in the adapter, or name it in `roles`; there are"
                     f" {', '.join(ROLES)}."
@@ -269,7 +269,7 @@ def _failed(
         raise error
     raise AdapterError(
         f"it failed with {type(error).__name__}: {error}",
-        place=_place(benchmark, item, error, function),
+        location=_place(benchmark, item, error, function),
         remedy=(
             "Correct the adapter. Where it reads a judge's reply, read it inside `with"
             " hqm.reading(reply):`; what fails there leaves the answer unscored."
@@ -310,8 +310,8 @@ class Panel:
             raise UsageError(
                 f"there is no role {role!r}",
                 remedy=f"The roles are {', '.join(ROLES)}.",
-                given=role,
-                known=ROLES,
+                name=role,
+                choices=ROLES,
             )
         return self.others.get(role, self.main)
 
@@ -373,7 +373,9 @@ def template_in(
     try:
         tree: ast.AST = ast.parse(read_text(path))
     except SyntaxError as error:
-        raise DataError(f"it is no Python: {error.msg}", place=f"{path}:{error.lineno}") from None
+        raise DataError(
+            f"it is no Python: {error.msg}", location=f"{path}:{error.lineno}"
+        ) from None
     if function:
         named = [
             node
@@ -383,7 +385,7 @@ def template_in(
         if not named:
             raise DataError(
                 f"it has no function {function!r}",
-                place=str(path),
+                location=str(path),
                 remedy="Take the release's own file.",
             )
         tree = named[0]
@@ -397,7 +399,9 @@ def template_in(
             ]
     if not pieces:
         raise DataError(
-            f"it gives {variable!r} no text", place=str(path), remedy="Take the release's own file."
+            f"it gives {variable!r} no text",
+            location=str(path),
+            remedy="Take the release's own file.",
         )
     return "".join(pieces)
 
@@ -417,6 +421,6 @@ def _piece(value: ast.expr, places: Mapping[str, str], path: Path) -> str:
     source = ast.unparse(value.value if isinstance(value, ast.FormattedValue) else value)
     if source not in places:
         raise DataError(
-            f"the prompt takes in {source}, which is unknown", place=f"{path}:{value.lineno}"
+            f"the prompt takes in {source}, which is unknown", location=f"{path}:{value.lineno}"
         )
     return f"{{{places[source]}}}"

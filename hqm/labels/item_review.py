@@ -129,13 +129,13 @@ def _corrected(item: Item, decided: Label | None) -> Item:
     if item.task == "yes_no" and target.lower() not in ("yes", "no"):
         raise DataError(
             f"the corrected key {target!r} is neither yes nor no",
-            place=item.id,
+            location=item.id,
             remedy="Undo it and write one.",
         )
     if item.options and target not in [chr(65 + i) for i in range(len(item.options))]:
         raise DataError(
             f"the corrected key {target!r} is no option's letter",
-            place=item.id,
+            location=item.id,
             remedy="Undo it and choose one.",
         )
     return replace(item, target=target)
@@ -172,7 +172,7 @@ def _write_folder(study: Study, form: Form, lines: Sequence[Mapping[str, Any]], 
     ):
         raise DataError(
             "it exists, and is no reviewed benchmark",
-            place=str(out),
+            location=str(out),
             remedy="Name a new folder with --out.",
         )
     benchmark = study.benchmark

@@ -82,16 +82,16 @@ def import_labels(
         raise UsageError(
             f"there is no layout {layout!r}",
             remedy=f"There are {', '.join(known)}.",
-            given=layout,
-            known=known,
+            name=layout,
+            choices=known,
         )
     for meant in columns or {}:
         if meant not in _MEANT:
             raise UsageError(
                 f"labels have no {meant!r}",
                 remedy=f"There are {', '.join(_MEANT)}.",
-                given=meant,
-                known=_MEANT,
+                name=meant,
+                choices=_MEANT,
             )
     plan = read_plan(plan_path)
     schema = read_schema(plan.schema, plan_path.parent)
@@ -101,20 +101,20 @@ def import_labels(
     except (AttributeError, KeyError, TypeError) as error:
         raise DataError(
             f"it is not as {layout} writes labels: {error}",
-            place=str(path),
+            location=str(path),
             remedy="Export them again, or write a table and leave out --layout.",
         ) from None
     imported = [(each, _value(each, meaning)) for each in labels if _is_of(each, plan)]
     if not imported:
         raise DataError(
-            "it holds no label", place=str(path), remedy="Export the annotations, not the tasks."
+            "it holds no label", location=str(path), remedy="Export the annotations, not the tasks."
         )
     first: dict[tuple[str, str], Any] = {}
     for each, value in imported:
         if first.setdefault((each.uid, each.rater), value) != value:
             raise DataError(
                 f"{each.rater} says two things of {each.uid}",
-                place=each.place,
+                location=each.place,
                 remedy="Keep the label that the rater gave last.",
             )
     with LabelStore(labels_path(plan_path)) as store:
@@ -140,7 +140,7 @@ def _is_of(imported: _ToolLabel, plan: LabelPlan) -> bool:
     if imported.uid not in plan.by_uid:
         raise DataError(
             f"the plan has no answer {imported.uid!r}",
-            place=imported.place,
+            location=imported.place,
             remedy="Name the plan that the tasks were made from.",
         )
     return True
@@ -168,7 +168,7 @@ def _value(imported: _ToolLabel, meaning: Mapping[str, Any]) -> Any:
     if word not in meaning:
         raise DataError(
             f"{imported.value!r} is no label of the schema",
-            place=imported.place,
+            location=imported.place,
             remedy=f"Say what it means: --values '{imported.value}=...'.",
         )
     return meaning[word]
@@ -188,7 +188,7 @@ def _named(value: Any, place: str) -> str:
     if value is None:
         raise DataError(
             "it does not say who labelled",
-            place=place,
+            location=place,
             remedy="Name its field: --columns rater=NAME.",
         )
     return name_in({"rater": value}, "rater", place)
@@ -203,7 +203,7 @@ def _seconds(value: Any, place: str) -> float | None:
         seconds = math.nan
     if not 0 <= seconds < 1e9:
         raise DataError(
-            f"the seconds are {value!r:.40}", place=place, remedy="Write a number of seconds."
+            f"the seconds are {value!r:.40}", location=place, remedy="Write a number of seconds."
         )
     return seconds
 
@@ -218,7 +218,7 @@ def _field(
         raise DataError(
             f"there is no field {columns[meant]!r} for the {meant} (there are"
             f" {', '.join(map(repr, record))})",
-            place=place,
+            location=place,
             remedy="Correct --columns.",
         )
     return record[columns[meant]]
@@ -233,7 +233,7 @@ def _row(
         if content[meant] in (None, ""):
             raise DataError(
                 f"it does not say the {meant}",
-                place=place,
+                location=place,
                 remedy=f"Name its field: --columns {meant}=NAME (there are {', '.join(record)}).",
             )
     return _ToolLabel(
@@ -257,7 +257,7 @@ def _from_csv(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
     for place, record in placed_records(path):
         if "label" not in columns and "label" not in record:
             raise DataError(
-                "there is no field 'label'", place=place, remedy="Name it: --columns label=NAME."
+                "there is no field 'label'", location=place, remedy="Name it: --columns label=NAME."
             )
         yield _row(record, columns, place, usual)
 
@@ -292,7 +292,7 @@ def _turker_choice(record: Mapping[str, Any], place: str) -> Any:
         except (ValueError, KeyError, TypeError):
             raise DataError(
                 "its task answers have no `label`",
-                place=place,
+                location=place,
                 remedy="Use the layout of the export.",
             ) from None
         if isinstance(chosen, Mapping) and isinstance(chosen.get("label"), str):  # crowd-classifier
@@ -320,7 +320,7 @@ def _only_choice(choices: Mapping[str, Any], place: str) -> Any:
     if len(on) > 1:
         raise DataError(
             f"several labels are chosen ({', '.join(map(repr, on))})",
-            place=place,
+            location=place,
             remedy="Keep the one that the rater chose last.",
         )
     return on[0] if on else ""
@@ -336,7 +336,7 @@ def _from_label_studio(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
         if not isinstance(task, Mapping) or not isinstance(task.get("data"), Mapping):
             raise DataError(
                 "it is no task of Label Studio",
-                place=place,
+                location=place,
                 remedy="Export in the format JSON, not JSON-MIN.",
             )
         uid = _field(task["data"], columns, "uid", ("uid",), place)
@@ -395,7 +395,7 @@ def _from_user_state(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
     if not isinstance(labels, Mapping):
         raise DataError(
             "it has no instance_id_to_label_to_value",
-            place=str(path),
+            location=str(path),
             remedy="Take user_state.json, or the folder of all raters.",
         )
     behaviour = state.get("instance_id_to_behavioral_data") or {}
@@ -415,7 +415,7 @@ def _from_instances(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
         if not isinstance(content, Mapping):
             raise DataError(
                 "it has no label_annotations and no labels",
-                place=place,
+                location=place,
                 remedy=(
                     "Take user_state.json, annotated_instances.jsonl or annotations.jsonl, or the"
                     " folder of all raters."
@@ -491,7 +491,7 @@ def _from_argilla(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
         if not isinstance(responses, Mapping):
             raise DataError(
                 "it has no responses",
-                place=place,
+                location=place,
                 remedy="Export with `dataset.records(with_responses=True).to_json`.",
             )
         notes = {

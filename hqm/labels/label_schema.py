@@ -286,17 +286,17 @@ def read_schema(name: str, folder: Path | None = None) -> Schema:
             raise UsageError(
                 f"there is no schema {name!r}",
                 remedy=f"There are {', '.join(known)}; or name a toml file.",
-                given=name,
-                known=known,
+                name=name,
+                choices=known,
             )
     try:
         return Schema.model_validate(parse_toml(path.read_text(encoding="utf-8")))
     except ValidationError as error:
-        raise DataError(fault_of(Schema, error.errors()[0]), place=str(path)) from None
+        raise DataError(fault_of(Schema, error.errors()[0]), location=str(path)) from None
     except DataError as error:
-        raise DataError(error.what, place=str(path), remedy=error.remedy) from None
+        raise DataError(error.message, location=str(path), remedy=error.remedy) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"it cannot be read: {error}", place=str(path)) from None
+        raise DataError(f"it cannot be read: {error}", location=str(path)) from None
 
 
 def read_reply(

@@ -107,7 +107,7 @@ class LabelStore(StoreFile):
         if readonly and not self.path.is_file():
             raise StoreError(
                 "there are no labels yet",
-                place=str(path),
+                location=str(path),
                 remedy="Collect labels first: `hqm label serve PLAN`, or `hqm label import`.",
             )
         with self._guard():
@@ -133,13 +133,13 @@ class LabelStore(StoreFile):
                     self._db.execute("INSERT INTO meta VALUES ('version', ?)", (_VERSION,))
         elif not {"meta", "labels"} <= there:
             raise StoreError(
-                "it is no store of labels", place=str(self.path), remedy="Name another plan."
+                "it is no store of labels", location=str(self.path), remedy="Name another plan."
             )
         version = self._db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
         if version != (_VERSION,):
             raise StoreError(
                 f"another version of HQM made it, and {__version__} does not read it",
-                place=str(self.path),
+                location=str(self.path),
                 remedy="Install that version, or a later one.",
             )
         # a label is minutes of somebody's life, and there are few: each is written to the disk
@@ -152,7 +152,7 @@ class LabelStore(StoreFile):
         except sqlite3.DatabaseError as error:
             raise StoreError(
                 f"SQLite says: {error}",
-                place=str(self.path),
+                location=str(self.path),
                 remedy=(
                     "Make room, or correct the permissions of the folder. The labels stored so far"
                     " are safe."
@@ -160,7 +160,7 @@ class LabelStore(StoreFile):
             ) from error
         except OSError as error:
             raise StoreError(
-                f"it cannot be written: {error.strerror}", place=str(self.path)
+                f"it cannot be written: {error.strerror}", location=str(self.path)
             ) from error
 
     def add(

@@ -185,7 +185,7 @@ def read_links(plan: Path, raters: Sequence[str], *, renew: bool = False) -> Lin
     except (OSError, ValueError, AttributeError) as error:
         raise DataError(
             f"the links of the study cannot be kept: {error}",
-            place=str(path),
+            location=str(path),
             remedy="Correct its permissions, or remove it: new links are made.",
         ) from None
     return Links(owner, tokens)

@@ -140,8 +140,8 @@ def pool_labels(
         raise UsageError(
             f"labels cannot be pooled by {pool!r}",
             remedy=f"There are {', '.join(POOLS)}.",
-            given=pool,
-            known=POOLS,
+            name=pool,
+            choices=POOLS,
         )
     own = [j for j in labels.judgements if j.judge.partition(RATER)[0] == judge]
     whole = [j for j in own if RATER not in j.judge]
@@ -581,7 +581,7 @@ def _heard(
 
     async def ask(role: str, prompt: str, image: str | None = None, schema: Any = None) -> str:
         if (role, _words(prompt)) not in known:
-            raise NotAsked("the files hold no reply about it", place=role)
+            raise NotAsked("the files hold no reply about it", location=role)
         return known[role, _words(prompt)]
 
     verdicts(benchmark, Form(ORIGINAL, (unit.item,)), {unit.respondent: [answer]}, lambda _: noted)

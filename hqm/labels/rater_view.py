@@ -74,7 +74,7 @@ class StoredFacts:
             picture, _, _ = self._asks.picture(benchmark, image)
             reply = self._known(benchmark).get(asked(prompt, image, picture).digest)
             if reply is None or reply.outcome != "ok":
-                raise NoReply("no reply is stored", place=role)
+                raise NoReply("no reply is stored", location=role)
             return reply.text
 
         yield from_store
@@ -211,7 +211,7 @@ def shown_rows(
             if row.respondent not in respondents or row.form not in forms:
                 raise DataError(
                     f"the store has no answers of {row.respondent!r} to the form {row.form!r}",
-                    place=plan.store,
+                    location=plan.store,
                     remedy="Name the store that the plan was made from.",
                 )
             form = forms[row.form]
@@ -255,7 +255,7 @@ def _chosen(
     if response is None or (row.answer_digest and answer_digest(response) != row.answer_digest):
         raise DataError(
             f"the answer to {row.item!r} (uid {row.uid}) is not the one that the plan chose",
-            place=plan.store,
+            location=plan.store,
             remedy="Name the store that the plan was made from, or plan again.",
         )
     return response
@@ -270,7 +270,7 @@ def _items_shown(plan: LabelPlan, benchmark: Benchmark) -> dict[str, Shown]:
             raise DataError(
                 f"the item {row.item!r} of the form {row.form!r} is not the one that the plan"
                 " chose",
-                place=plan.benchmark,
+                location=plan.benchmark,
                 remedy="Review the benchmark that the plan was made from.",
             )
         before = benchmark.original.by_id.get(item.id) if row.form != ORIGINAL else None
@@ -318,7 +318,7 @@ def read_facts(path: Path) -> dict[tuple[str, str], tuple[Sentence, ...]]:
         ):
             raise DataError(
                 "`sentences` is no list of objects",
-                place=place,
+                location=place,
                 remedy='Write [{"text": ..., "facts": []}].',
             )
         item, respondent = str(take(record, "item", place)), str(take(record, "respondent", place))

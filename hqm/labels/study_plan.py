@@ -149,8 +149,8 @@ class LabelPlan:
             raise UsageError(
                 f"the plan has no rater {rater!r}",
                 remedy=f"It has {', '.join(self.raters) or 'none'}.",
-                given=rater,
-                known=self.raters,
+                name=rater,
+                choices=self.raters,
             )
         return tuple(row for row in self.rows if rater in row.raters)
 
@@ -193,7 +193,7 @@ def read_plan(path: Path) -> LabelPlan:
     if not records or records[0].get("plan") != "hqm labels":
         raise DataError(
             "it is no plan of labels",
-            place=str(path),
+            location=str(path),
             remedy="Make one with `hqm label plan NAME --store FILE --out plan.jsonl`.",
         )
     header = records[0]
@@ -203,20 +203,20 @@ def read_plan(path: Path) -> LabelPlan:
                 f"it is a plan of version {header.get('version')}, and this program reads version"
                 f" {VERSION}"
             ),
-            place=str(path),
+            location=str(path),
             remedy="Install the version of HQM that made it.",
         )
     known = {name: header[name] for name in _HEADER if name in header}
     if unknown := set(header) - set(_HEADER) - {"plan", "version"}:
         raise DataError(
             f"its first line has the unknown key {min(unknown)!r}",
-            place=str(path),
+            location=str(path),
             remedy="Remove it.",
         )
     if known.get("design") not in DESIGNS:
         raise DataError(
             f"its design is {known.get('design')!r}",
-            place=str(path),
+            location=str(path),
             remedy=f"The designs are {', '.join(DESIGNS)}.",
         )
     known["raters"] = tuple(map(str, known.get("raters") or ()))
@@ -229,7 +229,9 @@ def read_plan(path: Path) -> LabelPlan:
         next((uid for uid in uids if uids.count(uid) > 1), "") if len(set(uids)) < len(uids) else ""
     ):
         raise DataError(
-            f"the uid {twice!r} stands twice", place=str(path), remedy="Keep one of the two rows."
+            f"the uid {twice!r} stands twice",
+            location=str(path),
+            remedy="Keep one of the two rows.",
         )
     return LabelPlan(**known, rows=rows)
 
@@ -240,7 +242,7 @@ def _rows(records: list[dict[str, Any]], path: Path) -> Iterator[PlanRow]:
         if unknown := set(record) - set(_ROW):
             raise DataError(
                 f"the row has the unknown field {min(unknown)!r}",
-                place=place,
+                location=place,
                 remedy=f"A row has {', '.join(_ROW)}.",
             )
         take(record, "uid", place)
@@ -259,7 +261,7 @@ def _rows(records: list[dict[str, Any]], path: Path) -> Iterator[PlanRow]:
                     if name == "probability"
                     else "Write a number."
                 )
-                raise DataError(f"the {name} is {value!r}", place=place, remedy=remedy)
+                raise DataError(f"the {name} is {value!r}", location=place, remedy=remedy)
         yield PlanRow(**{**record, "raters": tuple(map(str, record.get("raters") or ()))})
 
 

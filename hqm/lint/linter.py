@@ -78,7 +78,7 @@ def read_card(path: Path, faults: Faults) -> Card | None:
         text = read_text(path)
         data = parse_toml(text)
     except DataError as error:
-        faults.add("card-unreadable", f"it cannot be read: {error.what}", str(path))
+        faults.add("card-unreadable", f"it cannot be read: {error.message}", str(path))
         return None
     # what is left out may have hidden another fault; every round takes out at least one key
     for _ in range(20):
@@ -131,7 +131,7 @@ def read_form(card: Card, data: Path, faults: Faults) -> Form:
         kind = (
             "encoding" if isinstance(error.__context__, UnicodeDecodeError) else "items-unreadable"
         )
-        faults.add(kind, error.what, error.place)
+        faults.add(kind, error.message, error.location)
         return Form(ORIGINAL, ())
     if not card.data.items:
         faults.add(
@@ -169,23 +169,23 @@ def _item(record: Mapping[str, Any], card: Card, place: str, faults: Faults) -> 
     try:
         item_type(record.get(names.type), own=card.types)
     except DataError as error:
-        faults.add("type-unknown", error.what, place)
+        faults.add("type-unknown", error.message, place)
         record[names.type] = None
     try:
         if not is_url(str(record.get(names.image))):
             safe_name(str(record.get(names.image) or ""))
     except ImageError as error:
-        faults.add("image-outside", error.what, place)
+        faults.add("image-outside", error.message, place)
         record[names.image] = None
     if lacking:
         return None
     try:
         return item_of(record, card, place)
     except FieldError as error:
-        faults.add("field-invalid", f"{error.what}. {error.remedy}", place)
+        faults.add("field-invalid", f"{error.message}. {error.remedy}", place)
     except DataError as error:
         # every field is sound by itself: what is left is the right answer
-        faults.add("target-invalid", f"{error.what}. {error.remedy}", place)
+        faults.add("target-invalid", f"{error.message}. {error.remedy}", place)
     return None
 
 
@@ -212,7 +212,7 @@ def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, d
             except json.JSONDecodeError as error:
                 fault = f"it is no JSON: {error.msg} (column {error.colno})"
             except DataError as error:
-                fault = error.what
+                fault = error.message
             except RecursionError:
                 fault = "it is nested too deeply"
             except ValueError as error:  # a number of more than 4,300 digits
@@ -247,7 +247,7 @@ def _rows(text: str, path: Path, faults: Faults) -> Iterator[tuple[str, dict[str
             else:
                 yield f"{path}:{line}", row
     except DataError as error:
-        faults.add("record-broken", error.what, error.place)
+        faults.add("record-broken", error.message, error.location)
 
 
 EVERYTHING = Selection()

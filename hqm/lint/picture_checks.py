@@ -187,7 +187,7 @@ class Pictures:
                 benchmark.checksums.check(name, path)
                 looks[name], bytes_of[name], files[name] = look, content, path
             except ImageError as error:
-                broken[name] = error.what
+                broken[name] = error.message
             # Pillow raises whatever the decoder of a format does
             except Exception as error:
                 broken[name] = f"{type(error).__name__}: {str(error).replace(str(path), name)}"

@@ -123,7 +123,7 @@ class Published:
         if name not in self.columns:
             raise UsageError(
                 f"the table has no column {name!r}",
-                place=self.name,
+                location=self.name,
                 remedy=f"It has {', '.join(self.columns[:40])}.",
             )
         return self.columns.index(name)
@@ -176,7 +176,7 @@ def read_table(path: Path, *, names: bool = True) -> Published:
     if len(rows) < 2 or len(rows[0][1]) < (2 if names else 1):
         raise DataError(
             "it is no table of scores",
-            place=place,
+            location=place,
             remedy="Write a header, then a respondent and its scores a row.",
         )
     depth = _header_rows(rows)
@@ -191,7 +191,7 @@ def read_table(path: Path, *, names: bool = True) -> Published:
     for line, row in body:
         if len(row) != len(head):
             raise DataError(
-                f"the row has {len(row)} fields, the header {len(head)}", place=f"{place}:{line}"
+                f"the row has {len(row)} fields, the header {len(head)}", location=f"{place}:{line}"
             )
     notes: list[str] = []
     head, body = _without_index(head, body, names=names)
@@ -230,7 +230,7 @@ def read_table(path: Path, *, names: bool = True) -> Published:
         len(kept), len(columns)
     )
     if not np.isfinite(values).any():
-        raise DataError("it has no score", place=place, remedy="Write the scores as numbers.")
+        raise DataError("it has no score", location=place, remedy="Write the scores as numbers.")
     about = tuple(
         _column(name, better, percent, [cells[i][j] for i in kept], place)
         for j, (name, better, percent) in enumerate(columns)
@@ -313,7 +313,7 @@ def _check_columns(names: Sequence[str], place: str) -> None:
     for name in names:
         if not name or counts[name] > 1:
             what = f"the column {name!r} stands twice" if name else "a column has no name"
-            raise DataError(what, place=place, remedy="Give every column a name of its own.")
+            raise DataError(what, location=place, remedy="Give every column a name of its own.")
 
 
 def _check_names(names: Sequence[str], place: str, *, unnamed: bool) -> None:
@@ -326,7 +326,7 @@ def _check_names(names: Sequence[str], place: str, *, unnamed: bool) -> None:
             if not number
             else "If the first column is a score too, add --no-names."
         )
-        raise DataError(f"the respondent {twice!r} stands twice", place=place, remedy=remedy)
+        raise DataError(f"the respondent {twice!r} stands twice", location=place, remedy=remedy)
 
 
 # --- rows ---
@@ -374,7 +374,7 @@ def _filled(labels: list[list[str]], lines: Sequence[int], place: str) -> list[l
         if row and blank:
             raise DataError(
                 "the respondent has no name",
-                place=f"{place}:{line}",
+                location=f"{place}:{line}",
                 remedy="Write it in the first column, or add --no-names.",
             )
         above = row
@@ -409,7 +409,7 @@ def _expanded(head: list[str], body: Rows, place: str) -> tuple[list[str], Rows,
     if total > _MOST_ROWS:
         raise DataError(
             f"its counts add up to {total:,} respondents",
-            place=place,
+            location=place,
             remedy=f"Keep {_MOST_ROWS:,} at most.",
         )
     rows = [row for row, count in zip(split, last, strict=True) for _ in range(int(count))]
@@ -441,7 +441,7 @@ def _column(
     ):
         raise DataError(
             f"{plain[0].text!r} stands in the column {name!r} beside numbers with a per cent sign",
-            place=place,
+            location=place,
             remedy="Write all of them in per cent, or none.",
         )
     fractions = [cell.text.partition(".")[2] for cell in cells if "e" not in cell.text.lower()]
@@ -477,7 +477,7 @@ def _check_scale(name: str, cells: Sequence[PrintedCell], place: str) -> None:
         raise DataError(
             f"{small[0].text!r} stands in the column {name!r} beside {large[0].text!r}: one is a"
             " share of 1, the other a percent",
-            place=place,
+            location=place,
             remedy="Write all of them on one scale.",
         )
 
@@ -507,7 +507,7 @@ def _check_rows(values: Array, about: Sequence[Column], names: Sequence[str], pl
         raise DataError(
             f"{len(odd)} of {len(names)} rows have shares of 1 where the others have percents:"
             f" {', '.join(odd[:3])}",
-            place=place,
+            location=place,
             remedy="Write all rows on one scale.",
         )
 

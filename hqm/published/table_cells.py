@@ -100,7 +100,7 @@ def decimal_comma(cells: Iterable[tuple[str, str]]) -> bool:
     if comma and points:
         raise DataError(
             "some numbers have a decimal point and some a decimal comma",
-            place=(doubtful or ("", ""))[1],
+            location=(doubtful or ("", ""))[1],
             remedy="Write every number with a point.",
         )
     if comma or doubtful is None:
@@ -110,7 +110,7 @@ def decimal_comma(cells: Iterable[tuple[str, str]]) -> bool:
     low, high = doubtful[0].replace(",", "."), doubtful[0].replace(",", "")
     raise DataError(
         f"{doubtful[0]!r} may be {low} or {high}",
-        place=doubtful[1],
+        location=doubtful[1],
         remedy="Write it without the comma.",
     )
 
@@ -142,12 +142,12 @@ def cell_of(cell: str, place: str, comma: bool = False) -> PrintedCell:
     elif not comma and _GROUPED.fullmatch(number):
         number = number.replace(",", "")
     if not _NUMBER.fullmatch(number):
-        raise DataError(f"{cell[:40]!r} is no number", place=place, remedy=_remedy(text))
+        raise DataError(f"{cell[:40]!r} is no number", location=place, remedy=_remedy(text))
     value = float(number)
     if value and not 1 / _LARGEST <= abs(value) <= _LARGEST:
         raise DataError(
             f"{cell[:40]!r} is no score",
-            place=place,
+            location=place,
             remedy=(
                 f"A score lies between {1 / _LARGEST:g} and {_LARGEST:g}; leave the cell empty if"
                 " there is none."
@@ -235,7 +235,7 @@ def _separated(text: str, place: str) -> Rows:
     try:
         rows.extend((reader.line_num, row) for row in reader)
     except csv.Error as error:
-        raise DataError(f"it is no CSV: {error}", place=f"{place}:{reader.line_num}") from None
+        raise DataError(f"it is no CSV: {error}", location=f"{place}:{reader.line_num}") from None
     return rows
 
 
@@ -302,7 +302,7 @@ def _latex(text: str, place: str) -> Rows:
     tables = list(_TABULAR.finditer(text))
     if len(tables) > 1:
         raise DataError(
-            f"it holds {len(tables)} tables", place=place, remedy="Keep one table in a file."
+            f"it holds {len(tables)} tables", location=place, remedy="Keep one table in a file."
         )
     start = tables[0].start(2) if tables else 0
     body = tables[0][2] if tables else text

@@ -178,13 +178,15 @@ def _check_address(at: str, place: str) -> None:
     not repeated.
     """
     if "@" in at:
-        raise UsageError("the address holds a user's name or password", place=place, remedy=_KEYS)
+        raise UsageError(
+            "the address holds a user's name or password", location=place, remedy=_KEYS
+        )
     parts_of_path = re.split(r"[/?&;,]", unquote(at))
     if KEY.search(unquote(at)) or any(map(_KEY_IN_PATH.fullmatch, parts_of_path)):
         remedy = (
             f"{_KEYS} An address that cannot do without it goes into the variable OPENAI_BASE_URL."
         )
-        raise UsageError("the address holds a key", place=place, remedy=remedy)
+        raise UsageError("the address holds a key", location=place, remedy=remedy)
     try:
         parts = urlsplit(at)
         usable = (
@@ -197,7 +199,9 @@ def _check_address(at: str, place: str) -> None:
         usable = False
     if not usable or not at.isprintable() or " " in at:
         raise UsageError(
-            f"the address {at!r} cannot be used", place=place, remedy="Write http://HOST:PORT/v1."
+            f"the address {at!r} cannot be used",
+            location=place,
+            remedy="Write http://HOST:PORT/v1.",
         )
 
 
@@ -209,10 +213,10 @@ def _check_settings(kind: Kind, settings: Sequence[tuple[str, str]], place: str)
     known = (*(field.name for field in fields(Sampling)), *(kind.settings or ()))
     for name in names:
         if _SECRET.search(name):
-            raise UsageError(f"{name}= would put a key into the name", place=place, remedy=_KEYS)
+            raise UsageError(f"{name}= would put a key into the name", location=place, remedy=_KEYS)
         if names.count(name) > 1:
             raise UsageError(
-                f"the setting {name} is given twice", place=place, remedy="Give it once."
+                f"the setting {name} is given twice", location=place, remedy="Give it once."
             )
         if kind.settings is None or name in known:
             continue
@@ -221,7 +225,7 @@ def _check_settings(kind: Kind, settings: Sequence[tuple[str, str]], place: str)
             meant = f"Did you mean {near[0]}? " if near else ""
             raise UsageError(
                 f"there is no setting {name!r}",
-                place=place,
+                location=place,
                 remedy=f"{meant}The settings are {', '.join(known)}.",
             )
 
@@ -287,7 +291,7 @@ class RespondentName:
             try:
                 changes[key] = kinds[key](value)
             except ValueError:
-                raise UsageError(f"{key}={value!r} is no number", place=str(self)) from None
+                raise UsageError(f"{key}={value!r} is no number", location=str(self)) from None
         return replace(default, **changes)
 
     def option(self, key: str, default: str = "") -> str:
@@ -303,7 +307,7 @@ class RespondentName:
         answers = {"yes": True, "true": True, "no": False, "false": False, "": False}
         text = self.option(key)
         if text.lower() not in answers:
-            raise UsageError(f"{key}={text!r} is neither yes nor no", place=str(self))
+            raise UsageError(f"{key}={text!r} is neither yes nor no", location=str(self))
         return answers[text.lower()]
 
     def number(self, key: str, default: float) -> float:
@@ -318,7 +322,7 @@ class RespondentName:
         except ValueError:
             value = -1.0
         if not 0 <= value < float("inf"):
-            raise UsageError(f"{key}={text!r} is no number from 0 up", place=str(self))
+            raise UsageError(f"{key}={text!r} is no number from 0 up", location=str(self))
         return value
 
 

@@ -514,7 +514,7 @@ class Engine:
             if not pictured:
                 what = f"{what} without a picture"
                 remedy = "Leave it out where pictures are not shown (--blind)."
-            raise RespondentError(f"{what}: {reasons[0]}", place=self.name, remedy=remedy)
+            raise RespondentError(f"{what}: {reasons[0]}", location=self.name, remedy=remedy)
         self._plain_checked.add(pictured)
         return self._complete(alone, max_tokens)
 

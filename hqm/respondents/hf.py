@@ -307,12 +307,12 @@ class TransformersRespondent:
                 else f"its chat template fails: {first}"
             )
             remedy = "Save one with the processor (chat_template)."
-            raise RespondentError(what, place=self.name, remedy=remedy) from error
+            raise RespondentError(what, location=self.name, remedy=remedy) from error
         if str(text).count(_MARK) != 1:
             what = f"its chat template writes the question {str(text).count(_MARK)} times, not once"
             raise RespondentError(
                 what,
-                place=self.name,
+                location=self.name,
                 remedy="Correct the template that is saved with the processor.",
             )
         return str(text)

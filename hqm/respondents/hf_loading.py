@@ -83,8 +83,8 @@ def find_model(target: str) -> str:
             raise RespondentError(
                 f"{benchmark!r} has no embedded respondent {name!r}",
                 remedy=f"It has {', '.join(known)}." if known else "See `hqm list respondents`.",
-                given=name,
-                known=known,
+                name=name,
+                choices=known,
             )
         return str(unpacked(folder / name))
     return target
@@ -369,7 +369,7 @@ def load(
         remedy = "Leave the setting out, or write --set device=cpu."
         raise RespondentError(
             f"the device {device} is asked for, and torch {torch.__version__} reaches no GPU",
-            place=name,
+            location=name,
             remedy=remedy,
         )
     transformers.logging.set_verbosity_error()
@@ -377,7 +377,9 @@ def load(
     folder = Path(path)
     if folder.is_dir() and not any(folder.glob("*.safetensors")) and not any(folder.glob("*.bin")):
         raise RespondentError(
-            "the folder holds no weights (*.safetensors)", place=path, remedy="Name a saved model."
+            "the folder holds no weights (*.safetensors)",
+            location=path,
+            remedy="Name a saved model.",
         )
     options: dict[str, Any] = {
         "local_files_only": folder.is_dir(),
@@ -394,7 +396,7 @@ def load(
     kind = str(config.model_type)
     family = family_of(kind)
     if family.refusal:
-        raise RespondentError(f"the model cannot answer: {family.refusal}", place=name)
+        raise RespondentError(f"the model cannot answer: {family.refusal}", location=name)
     try:
         processor = _processor(path, kind, options)
         settings = {"dtype": getattr(torch, dtype), **options}
@@ -447,7 +449,7 @@ def _cannot(name: str, error: Exception) -> RespondentError:
         remedy = f"pip install {needed}"
         if needed == "torchvision":
             remedy = 'Install the extra: pip install "hqm-audit[vision]"'
-    return RespondentError(what, place=name, remedy=remedy)
+    return RespondentError(what, location=name, remedy=remedy)
 
 
 def _config(path: str, options: dict[str, Any], name: str) -> Any:
@@ -479,7 +481,7 @@ def _model(path: str, config: Any, **settings: Any) -> Any:
         if names:
             raise RespondentError(
                 f"the model {fault} {len(names)} of its tensors: {', '.join(names[:3])}",
-                place=path,
+                location=path,
                 remedy="Fetch or save its weights again: with others, answers are noise.",
             )
     return model

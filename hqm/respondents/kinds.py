@@ -92,7 +92,7 @@ class Kind:
         except (ImportError, AttributeError) as error:
             raise RespondentError(
                 f"the kind of respondent {self.name!r} cannot be loaded: {error}",
-                place=self.target,
+                location=self.target,
                 remedy="Correct or uninstall the package that brings it.",
             ) from error
 
@@ -299,7 +299,7 @@ def read_families(path: Path) -> dict[str, str]:
             plain_name(str(take(record, key, place))) for key in ("respondent", "family")
         )
         if families.setdefault(name, family) != family:
-            raise DataError(f"{name!r} has two families", place=place, remedy="Keep one.")
+            raise DataError(f"{name!r} has two families", location=place, remedy="Keep one.")
     return families
 
 

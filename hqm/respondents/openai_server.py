@@ -164,7 +164,9 @@ def _mode_of(name: RespondentName) -> str:
     if mode not in _MODES:
         remedy = f"It is {' or '.join(_MODES)}."
         raise UsageError(
-            f"{LOGPROBS_MODE}={mode!r} is no probability of a token", place=str(name), remedy=remedy
+            f"{LOGPROBS_MODE}={mode!r} is no probability of a token",
+            location=str(name),
+            remedy=remedy,
         )
     return mode
 
@@ -326,7 +328,7 @@ class OpenAIRespondent:
             )
         except (openai.OpenAIError, ValueError) as error:
             what = shown(self._clean(str(error)))
-            raise RespondentError(what, place=self.name, remedy="Correct the address.") from None
+            raise RespondentError(what, location=self.name, remedy="Correct the address.") from None
         # by picture, so that a server's prefix cache is hit
         todo = deque(sorted(requests, key=lambda r: (str(r.image or ""), r.prompt)))
         floor = SharedState(done, asyncio.get_running_loop())
@@ -394,7 +396,7 @@ class OpenAIRespondent:
         if failures >= self.give_up_after:
             raise RespondentError(
                 f"{failures} requests in a row failed; the last: {response.reason}",
-                place=self.name,
+                location=self.name,
                 remedy=(
                     "Check the server, then run the same command again: what was answered is kept."
                 ),
@@ -515,11 +517,11 @@ class OpenAIRespondent:
         status, message = refusal.status, shown(self._clean(refusal.message))
         if status in _FATAL:
             what = f"the server {_FATAL[status]} ({message})"
-            raise RespondentError(what, place=self.name, remedy="Correct the name or the key.")
+            raise RespondentError(what, location=self.name, remedy="Correct the name or the key.")
         if 300 <= status < 400 and not self.has_answered:
             to = shown(self._clean(refusal.headers.get("location", "another address")))
             what = f"the server answers {status} and redirects to {to}, which is not followed"
-            raise RespondentError(what, place=self.name, remedy="Name the address that answers.")
+            raise RespondentError(what, location=self.name, remedy="Name the address that answers.")
         detail = {"status": status, **({"final": True} if status in _FINAL else {})}
         response = Response("", "error", f"the server answered {message}", detail)
         passing = status in _PASSING or status >= 500

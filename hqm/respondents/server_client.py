@@ -67,14 +67,14 @@ def check_variable(url: str | None, variable: str, place: str) -> None:
     if variable and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", variable):
         raise UsageError(
             "key_env does not give the name of an environment variable",
-            place=place,
+            location=place,
             remedy="Write ?key_env=NAME, and put the key into the variable NAME.",
         )
     address = _address(url)
     if variable == OPENAI_KEY and not is_openai(address) and not is_loopback(address):
         raise UsageError(
             f"{OPENAI_KEY} is sent to OpenAI and to servers of this machine only",
-            place=place,
+            location=place,
             remedy=(
                 "Put this server's key into a variable of its own, and name that with"
                 " ?key_env=NAME."
@@ -106,11 +106,11 @@ def key_for(url: str | None, variable: str, place: str) -> str:
     key = os.environ.get(wanted, "").strip() if wanted else ""
     if wanted and not key:
         raise RespondentError(
-            f"the variable {wanted} is not set", place=place, remedy=f"Set {wanted}."
+            f"the variable {wanted} is not set", location=place, remedy=f"Set {wanted}."
         )
     if not (key.isascii() and (key.isprintable() or not key)):
         what = f"the variable {wanted} holds characters that no key has"
-        raise RespondentError(what, place=place, remedy=f"Correct {wanted}.")
+        raise RespondentError(what, location=place, remedy=f"Correct {wanted}.")
     return key
 
 

@@ -199,7 +199,7 @@ class VllmRespondent:
             )
             raise RespondentError(
                 what,
-                place=self.name,
+                location=self.name,
                 remedy=(
                     "Name the environment it is installed in with --set vllm=PATH or the variable"
                     f" {VARIABLE}."
@@ -278,7 +278,7 @@ class VllmRespondent:
         )
         shown = "\n".join(f"  | {line}" for line in lines[-_SHOWN:])
         return RespondentError(
-            f"{what}{status}", place=self.name, remedy=f"The end of its log, {log}:\n{shown}"
+            f"{what}{status}", location=self.name, remedy=f"The end of its log, {log}:\n{shown}"
         )
 
     def close(self, *, keep_log: bool = False) -> None:

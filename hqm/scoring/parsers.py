@@ -257,8 +257,8 @@ def parser(name: str) -> Parser:
         raise UsageError(
             f"there is no parser {name!r}",
             remedy=f"The parsers are {', '.join(sorted(PARSERS))}.",
-            given=name,
-            known=PARSERS,
+            name=name,
+            choices=PARSERS,
         )
     return PARSERS[name]
 

@@ -269,7 +269,7 @@ class Store(StoreFile):
         if readonly and not memory and not self.path.exists():
             raise StoreError(
                 "there is no such store",
-                place=str(path),
+                location=str(path),
                 remedy=(
                     f"Correct the path, or make one with `hqm audit --no-report NAME --store"
                     f" {path}`."
@@ -312,7 +312,7 @@ class Store(StoreFile):
                 made = f"it is a store of version {version:.9}"
                 what = f"{made}, and HQM {__version__} reads version {VERSION}"
                 remedy = f"Install the HQM that made it, or a later one; otherwise: {remedy}"
-            raise StoreError(what, place=str(self.path), remedy=remedy)
+            raise StoreError(what, location=str(self.path), remedy=remedy)
         self._db.execute("PRAGMA synchronous=NORMAL")
         self._db.execute("PRAGMA foreign_keys=ON")
         if not readonly and "administrations" not in tables(self._db):
@@ -355,10 +355,10 @@ class Store(StoreFile):
             }
             known = (fault for words, fault in faults.items() if words in text)
             what, remedy = next(known, (f"SQLite says: {text}", safe))
-            raise StoreError(what, place=str(self.path), remedy=remedy) from error
+            raise StoreError(what, location=str(self.path), remedy=remedy) from error
         except OSError as error:
             raise StoreError(
-                f"it cannot be written: {error.strerror}", place=str(self.path)
+                f"it cannot be written: {error.strerror}", location=str(self.path)
             ) from error
 
     # --- who and what ---
@@ -693,7 +693,7 @@ class Store(StoreFile):
         if table not in TABLES:
             raise StoreError(
                 f"there is no table {table!r}",
-                place=str(self.path),
+                location=str(self.path),
                 remedy=f"It has {', '.join(TABLES)}.",
             )
         if table not in tables(

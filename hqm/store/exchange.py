@@ -82,7 +82,7 @@ def read_export(path: Path) -> Incoming:
     if not rows:
         raise DataError(
             "it holds no row",
-            place=str(path),
+            location=str(path),
             remedy="Name a file that `hqm export STORE --to FILE` wrote.",
         )
     for place, row in _verified(rows, incoming):
@@ -110,10 +110,10 @@ def _read(path: Path) -> Iterable[dict[str, Any]]:
         rows = pa.parquet.read_table(path).to_pylist()
     except FileNotFoundError:
         raise DataError(
-            "there is no such file", place=str(path), remedy="Correct the path."
+            "there is no such file", location=str(path), remedy="Correct the path."
         ) from None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise StoreError(f"it is no Parquet file: {error}", place=str(path)) from None
+        raise StoreError(f"it is no Parquet file: {error}", location=str(path)) from None
     return [{key: value for key, value in row.items() if value is not None} for row in rows]
 
 
@@ -130,21 +130,23 @@ def _verified(
         if not incoming.signed:
             if "digest" in head or head.get("kind") == "export":
                 raise DataError(
-                    "the first row of the export is missing", place=place, remedy=_CHANGED
+                    "the first row of the export is missing", location=place, remedy=_CHANGED
                 )
             _check_row(head, place)
             yield place, head
             at += 1
             continue
         if head.get("kind") != "export":
-            raise DataError("there are more rows than were exported", place=place, remedy=_CHANGED)
+            raise DataError(
+                "there are more rows than were exported", location=place, remedy=_CHANGED
+            )
         _check_row(head, place)
         claimed_whole = head.pop("digest", None)
         part = rows[at + 1 : at + 1 + head["rows"]]
         if len(part) < head["rows"]:
             raise DataError(
                 f"{head['rows']} rows were exported, and {len(part)} are there",
-                place=place,
+                location=place,
                 remedy=_CHANGED,
             )
         digests = []
@@ -152,14 +154,14 @@ def _verified(
             claimed = row.pop("digest", None)
             if claimed != _digest_of(row, where):
                 raise DataError(
-                    "the row was changed after the export", place=where, remedy=_CHANGED
+                    "the row was changed after the export", location=where, remedy=_CHANGED
                 )
             digests.append(claimed)
             _check_row(row, where)
             yield where, row
         if claimed_whole != digest_all([digest(head), *digests]):
             raise DataError(
-                "rows were exchanged or reordered after the export", place=place, remedy=_CHANGED
+                "rows were exchanged or reordered after the export", location=place, remedy=_CHANGED
             )
         wholes.append(bool(head["whole"]))
         at += 1 + head["rows"]
@@ -171,7 +173,7 @@ def _digest_of(row: Mapping[str, Any], place: str) -> str:
         return digest(row)
     except ValueError:  # no JSON number, or half of a character
         raise DataError(
-            "it has a number or a character that no export has", place=place, remedy=_CHANGED
+            "it has a number or a character that no export has", location=place, remedy=_CHANGED
         ) from None
 
 
@@ -183,18 +185,18 @@ def _check_row(row: Mapping[str, Any], place: str) -> None:
         what = (
             f"the kind {kind!r:.40} is unknown" if "kind" in row else "the field 'kind' is missing"
         )
-        raise DataError(what, place=place, remedy=f"It is one of {known}.")
+        raise DataError(what, location=place, remedy=f"It is one of {known}.")
     allowed = {"kind", "digest", *_NEEDED[kind], *_FURTHER.get(kind, ())}
     for name in _NEEDED[kind]:
         if name not in row:
-            raise DataError(f"the field {name!r} is missing", place=place, remedy=_CHANGED)
+            raise DataError(f"the field {name!r} is missing", location=place, remedy=_CHANGED)
     for name, value in row.items():
         if value is None and name in _FURTHER.get(kind, ()):
             continue
         wrong = f"no {kind} has such a field" if name not in allowed else _wrong(name, value)
         if wrong:
             raise DataError(
-                f"the field {name!r} is {value!r:.60}: {wrong}", place=place, remedy=_CHANGED
+                f"the field {name!r} is {value!r:.60}: {wrong}", location=place, remedy=_CHANGED
             )
 
 
@@ -273,7 +275,7 @@ def _take_answer(
     ):
         raise DataError(
             f"the hash {asked.digest} is not that of what is asked ({asked.prompt!r:.60})",
-            place=place,
+            location=place,
             remedy=_CHANGED,
         )
     key = (row["respondent"], row["identity"], row["run"])
@@ -308,7 +310,7 @@ def _once(key: tuple[Any, ...], place: str, seen: dict[tuple[Any, ...], str]) ->
     if key in seen:
         raise DataError(
             f"the same {key[0]} stands at {seen[key].rpartition(': ')[2]} already",
-            place=place,
+            location=place,
             remedy="Keep one of the two.",
         )
     seen[key] = place

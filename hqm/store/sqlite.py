@@ -42,7 +42,7 @@ def connect(
         leads_to = path
     if path.is_dir() or (path.is_symlink() and leads_to.is_symlink()):
         what = "it is a folder" if path.is_dir() else "it is a link to itself"
-        raise StoreError(what, place=str(path), remedy="Name the store's file with --store.")
+        raise StoreError(what, location=str(path), remedy="Name the store's file with --store.")
     if not readonly:
         path.parent.mkdir(parents=True, exist_ok=True)
         if private and not path.exists():
@@ -156,7 +156,7 @@ def writing(store: Path, *, wait: bool = True) -> Iterator[None]:
     except OSError as error:
         raise StoreError(
             f"it cannot be written: {error.strerror}",
-            place=str(store),
+            location=str(store),
             remedy="Name a writable place with --store, or audit what it holds with --offline.",
         ) from error
     try:
@@ -170,7 +170,7 @@ def writing(store: Path, *, wait: bool = True) -> Iterator[None]:
                 if not wait:
                     raise StoreError(
                         f"{who} is writing to it",
-                        place=str(store),
+                        location=str(store),
                         remedy=(
                             "Wait for it, or leave out --set no_wait=true. The answers stored"
                             " so far are safe."

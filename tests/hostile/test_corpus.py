@@ -422,7 +422,7 @@ def read_answers(world: World, path: Path) -> Any:
         for item, answer in each.answers.items()
     }
     if not book:
-        raise AnswerError("no answers", place=str(path))
+        raise AnswerError("no answers", location=str(path))
     return book
 
 

@@ -425,6 +425,6 @@ def _answer_shards(pipe: Any) -> None:
             failure = error
         except Exception as error:  # a worker must not die in silence
             failure = RespondentError(
-                f"it failed: {type(error).__name__}: {error}", place=respondent.name
+                f"it failed: {type(error).__name__}: {error}", location=respondent.name
             )
         pipe.send(("done", failure))

@@ -175,7 +175,7 @@ class Model:
         return RespondentError(
             f"its weights of {self.weights / GIB:.1f} GiB fit on no machine: the largest has"
             f" {len(largest.gpus)} GPUs{known} and {largest.cpus:g} CPUs",
-            place=self.name,
+            location=self.name,
             remedy="Say what an actor takes (--set ray_gpus=, --set ray_cpus=), or ask a smaller"
             " model.",
         )

@@ -121,7 +121,7 @@ class Actor:
             return "failed", error
         except Exception as error:  # an actor must not die in silence
             return "failed", RespondentError(
-                f"it failed: {type(error).__name__}: {error}", place=self._respondent.name
+                f"it failed: {type(error).__name__}: {error}", location=self._respondent.name
             )
         if batch is None:
             return "end", None
@@ -240,7 +240,9 @@ def connect(address: str) -> bool:
     except (ConnectionError, ValueError, RuntimeError, OSError) as error:
         what = f"there is no Ray cluster to join: {' '.join(str(error).split())[:200]}"
         raise RespondentError(
-            what, place=address, remedy="Start one with `ray start --head`, or correct the address."
+            what,
+            location=address,
+            remedy="Start one with `ray start --head`, or correct the address.",
         ) from error
     if threading.current_thread() is threading.main_thread():
         for number, handler in before.items():  # Ray puts its own in their place
@@ -432,7 +434,9 @@ class _Cluster:
             if version != __version__:
                 remedy = "Install the same version of hqm-audit on every node."
                 raise RespondentError(
-                    f"a node has HQM {version}, this one {__version__}", place=node, remedy=remedy
+                    f"a node has HQM {version}, this one {__version__}",
+                    location=node,
+                    remedy=remedy,
                 )
             return
         worker.calls.popleft()

@@ -111,7 +111,7 @@ def read_amber(path: Path) -> Source:
         if key not in answers:
             raise DataError(
                 f"the query {key} has no annotation",
-                place=str(files[0]),
+                location=str(files[0]),
                 remedy="Take both files from one release.",
             )
         answer = answers[key]
@@ -127,7 +127,7 @@ def read_amber(path: Path) -> Source:
         if answered not in ("yes", "no"):
             raise DataError(
                 f"the truth of the annotation {key} is {answer.get('truth')!r:.40}",
-                place=str(files[0]),
+                location=str(files[0]),
                 remedy="Write yes or no.",
             )
         _note(facts[image], query, answered == "yes", str(answer.get("type")))

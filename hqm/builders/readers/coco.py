@@ -86,7 +86,7 @@ def read_coco(path: Path) -> Source:
                 raise DataError(
                     f"the annotation {row.get('id')!r:.40} belongs to the picture {key!r:.40},"
                     " which is not listed",
-                    place=str(file),
+                    location=str(file),
                     remedy="List the picture under images.",
                 )
             if "caption" in row:
@@ -97,7 +97,7 @@ def read_coco(path: Path) -> Source:
                 raise DataError(
                     f"the annotation {row.get('id')!r:.40} is of the category {category!r:.40},"
                     " which is not listed",
-                    place=str(file),
+                    location=str(file),
                     remedy="List the category under categories.",
                 )
             name = categories[category]
@@ -153,7 +153,7 @@ def _box(row: dict[str, Any], place: Path) -> Box | None:
     if not isinstance(box, list) or len(box) != 4:
         raise DataError(
             f"the bbox of {what} is {box!r:.60}",
-            place=str(place),
+            location=str(place),
             remedy="Write [x, y, width, height].",
         )
     x, y, width, height = (number({"bbox": side}, "bbox", what, place) for side in box)

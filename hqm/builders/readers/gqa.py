@@ -57,7 +57,7 @@ def _graph(key: str, row: dict[str, Any], file: Path) -> SceneGraph:
         if not isinstance(values, list):
             raise DataError(
                 f"the attributes of {what} are {values!r:.60}",
-                place=str(file),
+                location=str(file),
                 remedy="Write a list.",
             )
         plain = [text({"attributes": value}, "attributes", what, file).lower() for value in values]
@@ -78,7 +78,7 @@ def _graph(key: str, row: dict[str, Any], file: Path) -> SceneGraph:
             if other not in records:
                 raise DataError(
                     f"{what} has a relation to {other!r:.40}, which is no object of the picture",
-                    place=str(file),
+                    location=str(file),
                     remedy="Correct the relation.",
                 )
             relations.append(

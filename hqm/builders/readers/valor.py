@@ -52,7 +52,7 @@ def read_valor(path: Path) -> Source:
                 ):
                     raise DataError(
                         f"the objects of the picture {key} are {names!r:.60}",
-                        place=str(file),
+                        location=str(file),
                         remedy="Write a list of words.",
                     )
                 objects[key] += [

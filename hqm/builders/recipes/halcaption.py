@@ -101,7 +101,7 @@ def draft(order: Order) -> Draft:
     if not there:
         raise DataError(
             "no caption has a span that can be exchanged",
-            place=order.source.name,
+            location=order.source.name,
             remedy="Take annotations with captions, or with attributes and relations.",
         )
     notes = (

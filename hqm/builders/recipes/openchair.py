@@ -76,7 +76,7 @@ def draft(order: Order) -> Draft:
     if not vocabulary:
         raise DataError(
             "the annotations name no object",
-            place=order.source.name,
+            location=order.source.name,
             remedy="Take annotations with objects: COCO's instances, Visual Genome, GQA, AMBER.",
         )
     pool = []

@@ -155,7 +155,7 @@ def draft(order: Order) -> Draft:
         raise DataError(
             f"{order.source.reader} annotations are complete about no class: nothing can be called"
             " absent",
-            place=order.source.name,
+            location=order.source.name,
             remedy="Take annotations that are, such as COCO's instances.",
         )
     seen = co_occurrence(graphs)

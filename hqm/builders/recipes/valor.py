@@ -169,7 +169,7 @@ def draft(order: Order) -> Draft:
     if not habits(seen, objects):
         raise DataError(
             f"no two objects are in {LEAST} pictures or more",
-            place=order.source.name,
+            location=order.source.name,
             remedy="Take annotations of more pictures.",
         )
     order_of = [graphs[int(i)] for i in order.rng.permutation(len(graphs))]

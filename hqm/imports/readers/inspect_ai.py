@@ -66,7 +66,7 @@ def _read_archive(path: Path) -> Log:
             )
             if start is None:
                 raise DataError(
-                    "it has neither header.json nor _journal/start.json", place=str(path)
+                    "it has neither header.json nor _journal/start.json", location=str(path)
                 )
             check_unfolding(archive, path)
             header = _document(file, archive, members[start], path)
@@ -76,7 +76,9 @@ def _read_archive(path: Path) -> Log:
                 if name.startswith("samples/") and name.endswith(".json")
             ]
     except ZIP_ERRORS as error:
-        raise DataError(f"it is no archive that inspect wrote: {error}", place=str(path)) from None
+        raise DataError(
+            f"it is no archive that inspect wrote: {error}", location=str(path)
+        ) from None
     return _log(path, header, samples, crashed=start != "header.json")
 
 
@@ -85,7 +87,7 @@ def _document(file: Any, archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: 
         raise DataError(
             f"its member {info.filename} unfolds to {info.file_size >> 20:,} MiB, more than"
             f" {_MOST >> 20}",
-            place=str(path),
+            location=str(path),
             remedy="Take the pictures out of the log (`inspect eval --no-log-images`).",
         )
     raw = _zstandard(file, info, path) if info.compress_type == _ZSTANDARD else archive.read(info)
@@ -93,7 +95,7 @@ def _document(file: Any, archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: 
         return json.loads(raw)
     except (ValueError, RecursionError) as error:
         raise DataError(
-            f"its member {info.filename} is no JSON: {error}", place=str(path)
+            f"its member {info.filename} is no JSON: {error}", location=str(path)
         ) from None
 
 
@@ -110,7 +112,7 @@ def _zstandard(file: Any, info: zipfile.ZipInfo, path: Path) -> bytes:
                 "its members are compressed with Zstandard, which pyarrow reads, and pyarrow is not"
                 " installed"
             ),
-            place=str(path),
+            location=str(path),
             remedy=(
                 "Run: pip install 'hqm-audit[logs]', or convert it: inspect log convert --to json."
             ),
@@ -121,12 +123,12 @@ def _zstandard(file: Any, info: zipfile.ZipInfo, path: Path) -> bytes:
             content = bytes(stream.read(info.file_size + 1))
     except OSError as error:
         raise DataError(
-            f"its member {info.filename} cannot be decompressed: {error}", place=str(path)
+            f"its member {info.filename} cannot be decompressed: {error}", location=str(path)
         ) from None
     if len(content) != info.file_size:
         raise DataError(
             f"its member {info.filename} has {len(content)} bytes in place of {info.file_size}",
-            place=str(path),
+            location=str(path),
             remedy="Copy the file again.",
         )
     return content
@@ -182,7 +184,7 @@ def _rows(place: str, sample: Any, run: Row) -> Iterator[Row]:
     judge.
     """
     if not isinstance(sample, Mapping) or "id" not in sample:
-        raise DataError("it is no sample: it has no id", place=place)
+        raise DataError("it is no sample: it has no id", location=place)
     metadata = sample.get("metadata") or {}
     question, image = _asked(sample)
     scored = sample.get("scores") or {}

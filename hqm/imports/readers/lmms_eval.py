@@ -149,7 +149,7 @@ def _results(path: Path) -> tuple[Mapping[str, Any], list[str]]:
         results = read_json(same[0])
     except HQMError as error:
         return {}, [
-            f"its results file cannot be read ({error.what}), so the respondent is named after the"
+            f"its results file cannot be read ({error.message}), so the respondent is named after the"
             " folder"
         ]
     return (results if isinstance(results, Mapping) else {}), []
@@ -175,7 +175,7 @@ def _rows(record: Mapping[str, Any], place: str, respondent: str, task: str) -> 
     if _are_likelihoods(replies):
         raise AnswerError(
             "its answers are likelihoods of options, and no texts",
-            place=place,
+            location=place,
             remedy="Take the log of a task whose answers are generated.",
         )
     answers = texts(replies)

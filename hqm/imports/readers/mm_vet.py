@@ -60,7 +60,7 @@ def _grades(grades: Any, place: str) -> list[tuple[str, float | None]]:
     except (KeyError, TypeError, ValueError) as error:
         raise AnswerError(
             "its grades are no lists `model` and `score` of one length",
-            place=place,
+            location=place,
             remedy="Let MM-Vet's evaluator write the file again.",
         ) from error
     return [(str(judge), number(score)) for judge, score in pairs]

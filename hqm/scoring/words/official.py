@@ -178,7 +178,7 @@ def _table(folder: Path | None) -> Path:
     if not fitting:
         raise DataError(
             "the table of concreteness is not there",
-            place=str(folder) if folder else "",
+            location=str(folder) if folder else "",
             remedy=(
                 "Put Concreteness_ratings_Brysbaert_et_al_BRM.xlsx (the paper's supplement) into"
                 " the folder 'words' of the data root."
@@ -193,7 +193,7 @@ def _ratings(path: Path) -> Mapping[str, float]:
     if not rows or "Word" not in rows[0] or "Conc.M" not in rows[0]:
         raise DataError(
             "it has no columns 'Word' and 'Conc.M'",
-            place=str(path),
+            location=str(path),
             remedy="Take the published table.",
         )
     return {str(row["Word"]): float(row["Conc.M"]) for row in rows}
@@ -213,7 +213,7 @@ def _excel(path: Path) -> list[dict[str, Any]]:
     except ImportError:
         raise DataError(
             "reading a table in Excel's format needs openpyxl",
-            place=str(path),
+            location=str(path),
             remedy="Run: pip install openpyxl, or save the table as .csv beside it.",
         ) from None
     return [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]

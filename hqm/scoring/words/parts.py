@@ -113,8 +113,8 @@ def compose(choice: str | None, recipes: Mapping[str, Recipe], benchmark: str) -
                 raise UsageError(
                     f"{benchmark} has no words {piece.strip()!r}",
                     remedy=f"It is {' or '.join(recipes)}, or part=name joined by commas.",
-                    given=part,
-                    known=recipes,
+                    name=part,
+                    choices=recipes,
                 )
             recipe = recipes[part]
         else:
@@ -123,15 +123,15 @@ def compose(choice: str | None, recipes: Mapping[str, Recipe], benchmark: str) -
                 raise UsageError(
                     f"{benchmark} has no part {part!r} of words",
                     remedy=f"It has {', '.join(asked)}.",
-                    given=part,
-                    known=asked,
+                    name=part,
+                    choices=asked,
                 )
             if name not in _PARTS[part]:
                 raise UsageError(
                     f"there is no {part} {name!r}",
                     remedy=f"There is {', '.join(_PARTS[part])}.",
-                    given=name,
-                    known=_PARTS[part],
+                    name=name,
+                    choices=_PARTS[part],
                 )
             recipe = replace(recipe, **{part: name})
     return recipe
