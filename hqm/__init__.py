@@ -23,7 +23,15 @@ What `dir(hqm)` leaves out is for packages that extend HQM: docs/extend_benchmar
 Names are loaded when they are first used, so that `import hqm` takes no time.
 """
 
+import os.path
+
 import lazy_loader
+
+# A wheel has adapters, benchmarks and reports inside hqm. In a checkout they lie beside it, and are
+# found there, whichever checkout the environment was installed from.
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+if not os.path.isdir(os.path.join(_PACKAGE, "adapters")):
+    __path__ = [*__path__, os.path.dirname(_PACKAGE)]
 
 __getattr__, _, EXPORTED = lazy_loader.attach_stub(__name__, __file__)
 

@@ -115,7 +115,11 @@ def test_the_readme_shows_the_verdict_of_the_real_captions() -> None:
 
 
 def test_the_documentation_is_short() -> None:
-    words = {path: len(path.read_text("utf-8").split()) for path in (ROOT / "docs").rglob("*.md")}
+    words = {
+        path: len(path.read_text("utf-8").split())
+        for path in (ROOT / "docs").rglob("*.md")
+        if path.parent.name != "decisions"  # a record for maintainers
+    }
     assert sum(words.values()) <= 40_000, "merge or cut pages before you write another one"
 
 

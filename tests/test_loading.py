@@ -168,7 +168,7 @@ def test_what_is_no_benchmark_is_told_with_what_is_near(
     assert "hqm new empty" in unknown("empty").remedy
     assert "hqm new" not in unknown("full").remedy
     near = unknown("many/sings1")
-    assert near.what.endswith("file or folder")
+    assert near.message.endswith("file or folder")
     assert "Did you mean 'many/signs1'?" in near.remedy
     assert "Did you mean" not in unknown("many/zebra").remedy
     assert "Did you mean" not in unknown("nowhere/signs1").remedy

@@ -427,14 +427,14 @@ def test_faults_of_rows_are_counted_by_kind(alike: int) -> None:
     if alike == 1:
         assert single is faults.first["a.csv: row 0"]
     faults.first["a.csv: row 8"] = DataError("an empty question", location="a.csv: row 8")
-    what = faults.error(9).what
+    what = faults.error(9).message
     also = "; ".join([*[f"row {k}" for k in range(1, alike)][:2], *["..."] * (alike > 3)])
     kinds = [f"{alike}: a.csv: row 0: no key '0'" + (f" (also {also})" if also else "")]
     kinds.append("1: a.csv: row 8: an empty question")
     assert what.startswith(f"{alike + 1} of 9 rows")
     assert what.endswith(". ".join(kinds))
     if alike > 1:
-        assert single.what.endswith(kinds[0])
+        assert single.message.endswith(kinds[0])
 
 
 @pytest.mark.parametrize("types", [("",), ("existence", ""), ("existence", "existence")])

@@ -245,7 +245,7 @@ def test_faults_are_noted_once_a_row_and_counted_by_kind() -> None:
     with faults.of(rows[7]):
         pass
     assert list(faults.first) == [row.place for row in rows[:7]]
-    assert faults.first["t.csv: row 7"].place == "t.csv: row 7"
+    assert faults.first["t.csv: row 7"].location == "t.csv: row 7"
     error = faults.error(8)
     assert error.message.startswith("7 of 8 rows")
     assert error.message.endswith(
@@ -257,7 +257,7 @@ def test_faults_are_noted_once_a_row_and_counted_by_kind() -> None:
     for count, also in ((1, ""), (2, " (also row 2)"), (3, " (also row 2; row 3)")):
         with few.of(rows[count - 1]):
             raise DataError("it is blue", location=rows[count - 1].place)
-        what = few.error(9).what
+        what = few.error(9).message
         if count == 1:
             assert what == "it is blue"
         else:
@@ -266,7 +266,7 @@ def test_faults_are_noted_once_a_row_and_counted_by_kind() -> None:
     for row, what in zip(rows, ["green", "blue", "blue"], strict=False):
         with mixed.of(row):
             raise DataError(f"it is {what}", location=row.place)
-    assert "items. 2: t.csv: row 2: it is blue (also row 3). 1: " in mixed.error(3).what
+    assert "items. 2: t.csv: row 2: it is blue (also row 3). 1: " in mixed.error(3).message
 
 
 # --- items ---

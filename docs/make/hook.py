@@ -27,6 +27,7 @@ GROUPS = (
     ("Audits", "audits/"),
     ("Extending", "extend_"),
     ("Theory", "theory/"),
+    ("Decisions", "decisions/"),
     ("Benchmarks", "benchmarks/"),
     ("Indicators", "indicators/"),
 )
